@@ -12,7 +12,7 @@ from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL = """\
 apiVersion: karpenter.sh/v1

@@ -2,7 +2,7 @@
 
     python benchmarks/run.py --profile [--against REVISION]
 
-A room is a folder: `source/yaml`, `apiserver`, `rules`. Its time is that of its own functions with what these call of
+A room is a folder: `text/yaml`, `apiserver`, `rules`. Its time is that of its own functions with what these call of
 Python's built-in functions, by cProfile, which makes calls look dearer than they are: read it as shares, and hold a
 gain by instructions. Each tree is run in a process of its own, a second time once its modules are compiled.
 """

@@ -7,7 +7,7 @@ import os
 import sys
 from io import TextIOWrapper
 
-from nodelint.printable import printable
+from nodelint.base.printable import printable
 
 TYPE_CHECKING = False
 
@@ -93,7 +93,7 @@ def _end(code: int) -> None:
 
 def _describe(error: OSError) -> str:
     """What the system refused, and the name of the file where it gives one."""
-    from nodelint.source.files.safe_read import error_reason
+    from nodelint.files.safe_read import error_reason
 
     reason = error_reason(error)
     return f"{error.filename}: {reason}" if error.filename else reason

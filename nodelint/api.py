@@ -42,24 +42,24 @@ Modules are loaded when a rule first uses something of them.
 
 from __future__ import annotations
 
-from nodelint.lint.context import Context
-from nodelint.lint.rule import Group, rule
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
-from nodelint.source import UNKNOWN, Node, Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Group, rule
+from nodelint.text import UNKNOWN, Node, Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint import apiserver, edits, fit
+    from nodelint import apiserver, convert, edits, fit
     from nodelint.drift import budgets, hashes
     from nodelint.ec2 import catalog, questions, snapshot, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
+    from nodelint.forms.terraform import terraform_blocks
     from nodelint.karpenter import (
         controller,
-        convert,
         dummy_values,
         images,
         labels,
@@ -72,9 +72,6 @@ if TYPE_CHECKING:
         userdata,
     )
     from nodelint.karpenter.controller import expressions
-    from nodelint.lint import fixes, remedies
-    from nodelint.lint.checks import RuleCheck, run_checks
-    from nodelint.lint.suppressions import Suppression
     from nodelint.model import (
         cluster_objects,
         gvk,
@@ -85,10 +82,12 @@ if TYPE_CHECKING:
         releases,
         requirement,
         support,
-        terraform_blocks,
     )
     from nodelint.model.documents import objects
-    from nodelint.source.yaml import scalars
+    from nodelint.rule import fixes, remedies
+    from nodelint.rule.checks import RuleCheck, run_checks
+    from nodelint.rule.suppressions import Suppression
+    from nodelint.text.yaml import scalars
 
 __all__ = [
     "EVERY_PROVIDER",
@@ -158,6 +157,7 @@ __all__ = [
 _MODULES = {
     "nodelint": (
         "apiserver",
+        "convert",
         "edits",
         "fit",
     ),
@@ -171,9 +171,9 @@ _MODULES = {
         "snapshot",
         "type_set",
     ),
+    "nodelint.forms.terraform": ("terraform_blocks",),
     "nodelint.karpenter": (
         "controller",
-        "convert",
         "dummy_values",
         "images",
         "labels",
@@ -186,10 +186,6 @@ _MODULES = {
         "userdata",
     ),
     "nodelint.karpenter.controller": ("expressions",),
-    "nodelint.lint": (
-        "fixes",
-        "remedies",
-    ),
     "nodelint.model": (
         "cluster_objects",
         "gvk",
@@ -200,9 +196,12 @@ _MODULES = {
         "releases",
         "requirement",
         "support",
-        "terraform_blocks",
     ),
-    "nodelint.source.yaml": ("scalars",),
+    "nodelint.rule": (
+        "fixes",
+        "remedies",
+    ),
+    "nodelint.text.yaml": ("scalars",),
 }
 _NAMES = {
     "nodelint.ec2.facts": (
@@ -210,11 +209,11 @@ _NAMES = {
         "Missing",
     ),
     "nodelint.ec2.type_set": ("TypeSet",),
-    "nodelint.lint.checks": (
+    "nodelint.rule.checks": (
         "RuleCheck",
         "run_checks",
     ),
-    "nodelint.lint.suppressions": ("Suppression",),
+    "nodelint.rule.suppressions": ("Suppression",),
     "nodelint.model.documents": ("objects",),
 }
 """Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from nodelint import __version__
+from nodelint.base.printable import printable_lines
 from nodelint.commands import echo, ending, today
 from nodelint.commands._help import WholeHelp
-from nodelint.printable import printable_lines
 
 
 @contextmanager

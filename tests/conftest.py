@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.text import Source
 
 from . import in_process
 from .ec2_front import front, register, server  # noqa: F401

@@ -19,7 +19,7 @@ from nodelint.apiserver import Schemas, check, refuses
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.model.releases import target
-from nodelint.source import Source
+from nodelint.text import Source
 
 VERDICTS = Path(__file__).with_name("crd_verdicts.json")
 RECORDED = ("v1.0.0", "v1.4.0", "v1.9.0", "v1.14.1", "next")

@@ -298,7 +298,7 @@ def _warmed() -> None:
 def forget() -> None:
     """Drop what was read of files, and when: it is not the next call's."""
     for name in list(sys.modules):
-        if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.release_evidence", "nodelint.build")):
+        if name.startswith(("nodelint.commands", "nodelint.text", "nodelint.releases", "nodelint.inventory")):
             for cached in _caches(name):
                 cached.cache_clear()
 

@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-from nodelint.build.kustomize.values import written_text
-from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.text import chunks
-from nodelint.source.yaml.compose import compose
+from nodelint.forms.kustomize.values import written_text
+from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text.source import chunks
+from nodelint.text.yaml.compose import compose
 
 _API = {
     "NodePool": "karpenter.sh/v1",

@@ -91,7 +91,7 @@ def test_imports_only_go_up_the_list() -> None:
 def test_no_modules_import_each_other() -> None:
     """Neither when they are loaded, nor later, nor for types."""
     names = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES}
-    # `from nodelint.source import hcl` imports the inner module; that the package is loaded first is not a circle.
+    # `from nodelint.text import hcl` imports the inner module; that the package is loaded first is not a circle.
     graph = {}
     for name, path in names.items():
         found = imports(path, types=True) & names.keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nodelint.lint.rule import PROFILES, bundled, load
+from nodelint.rule.definition import PROFILES, bundled, load
 
 from .conftest import ROOT
 

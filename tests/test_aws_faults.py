@@ -25,7 +25,7 @@ from nodelint.ec2.snapshot import Answer, Question
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.text import Source
 
 from . import ec2_front as aws
 from .conftest import ROOT

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from nodelint.lint import baseline
 from nodelint.lint.baseline import BaselineError, KnownFinding, read, split, write
 from nodelint.lint.engine import LintRequest, Report, Skipped, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .manifests import nodepool

@@ -307,10 +307,10 @@ def test_a_profile_names_the_rooms() -> None:
 @pytest.mark.parametrize(
     ("file", "function", "room"),
     [
-        ("/tree/nodelint/source/yaml/compose.py", "run", "source/yaml"),
-        ("/tree/nodelint/source/yaml/deep/er.py", "run", "source/yaml"),
+        ("/tree/nodelint/text/yaml/compose.py", "run", "text/yaml"),
+        ("/tree/nodelint/text/yaml/deep/er.py", "run", "text/yaml"),
         ("/tree/nodelint/lint/engine.py", "lint", "lint"),
-        ("/tree/nodelint/tuples.py", "_make", "tuples.py"),
+        ("/tree/nodelint/base/tuples.py", "_make", "base/tuples.py"),
         ("/tree/rules/no-image.py", "check", "rules"),
         ("/tree/nodelint/lint/engine.py", "<module>", "imports"),
         ("<frozen importlib._bootstrap>", "_find_and_load", "imports"),

@@ -18,13 +18,13 @@ import pytest
 
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.edits import apply
+from nodelint.files.discover import discover
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
-from nodelint.source import Source
-from nodelint.source.files.discover import discover
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .conftest import by_place
 from .manifests import nodepool

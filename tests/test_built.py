@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build import read_inventory
+from nodelint.files.discover import discover
+from nodelint.inventory import read_inventory
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.lsp.hover import hover
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.finding import Span, written_place
 from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover
-from nodelint.source import Node
-from nodelint.source.files.discover import discover
+from nodelint.rule.definition import Rule
+from nodelint.text import Node
 
 from .files import write_files
 

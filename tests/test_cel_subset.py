@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nodelint.apiserver import cel
 from nodelint.apiserver.cel.subset import OutsideSubset, compile_subset
-from nodelint.source import UNKNOWN
+from nodelint.text import UNKNOWN
 
 from .conftest import ROOT
 

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.build import build
-from nodelint.build.values import merged
+from nodelint.forms.lib.gotemplate.evaluate import TooLong, fill
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+from nodelint.forms.lib.values import merged
+from nodelint.inventory import build
 from nodelint.lint.engine import LintRequest, Result, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
-from nodelint.source.templates.gotemplate import BadTemplate, parse
-from nodelint.source.templates.template_eval import TooLong, fill
-from nodelint.source.yaml.compose import compose
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
+from nodelint.text.yaml.compose import compose
 
 from .manifests import nodeclass
 

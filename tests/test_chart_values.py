@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nodelint.build.filled_charts import filled_charts
-from nodelint.source import Source
+from nodelint.forms.helm.filled_charts import filled_charts
+from nodelint.text import Source
 
 from .files import write_files
 

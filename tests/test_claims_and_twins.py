@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.printable import printable
+from nodelint.base.printable import printable
 
 from .conftest import ROOT, by_place
 
@@ -201,7 +201,7 @@ def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
     """A rule that breaks down has not judged the object; what the others found is still printed."""
     put(tmp_path, TYPO)
     code = (
-        "import nodelint.lint.rule as r, sys\n"
+        "import nodelint.rule.definition as r, sys\n"
         "real = r.load_bundled\n"
         "def broken():\n"
         "    rules = {**real()}\n"

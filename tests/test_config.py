@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from nodelint.lint.config import Settings, find, load
-from nodelint.lint.config_file import ConfigError
+from nodelint.config.file import ConfigError
+from nodelint.config.settings import Settings, find, load
 from nodelint.model.releases import KubernetesVersion, Version
 
 from .conftest import ROOT

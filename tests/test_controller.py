@@ -16,7 +16,7 @@ from nodelint.karpenter.controller.syntax import label_value_fault, qualified_na
 from nodelint.model.documents import objects
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL = """
 apiVersion: karpenter.sh/v1

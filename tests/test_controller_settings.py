@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.model.releases import NEWEST, Version
-from nodelint.release_evidence.settings import StatedSettings
-from nodelint.source import Source
+from nodelint.releases.settings import StatedSettings
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

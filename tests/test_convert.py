@@ -10,13 +10,13 @@ import pytest
 
 from nodelint.apiserver import Schemas
 from nodelint.apiserver import check as schema_check
+from nodelint.convert import Conversion, convert, settled, settled_kubelet
+from nodelint.convert.relations import Relations
 from nodelint.edits import apply
-from nodelint.karpenter.convert import Conversion, convert, settled, settled_kubelet
-from nodelint.karpenter.convert.relations import Relations
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL = """\
 # web nodes

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source.files import file_marks
-from nodelint.source.files.discover import context, discover
-from nodelint.source.files.globs import Excluded
+from nodelint.files import file_marks
+from nodelint.files.discover import context, discover
+from nodelint.files.globs import Excluded
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 
-from nodelint import project
+from nodelint.base import project
 
 from . import in_process
 from .conftest import NOW, ROOT

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from nodelint.cli import cli as main
 from nodelint.lint.engine import LintRequest, Report, Selection, lint
 from nodelint.lint.results import each_place, once_in_a_run
-from nodelint.lint.rule import GROUPS, Rule
-from nodelint.lint.target import Target
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.rule.definition import GROUPS, Rule
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 from .files import write_files
 from .manifests import nodeclass, nodepool

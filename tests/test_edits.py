@@ -22,7 +22,7 @@ from nodelint.edits import (
     set_values,
 )
 from nodelint.model.finding import Edit
-from nodelint.source import Node, Source
+from nodelint.text import Node, Source
 
 POOL = """\
 # karpenter

@@ -33,7 +33,7 @@ from nodelint.edits import (
     set_value,
     set_values,
 )
-from nodelint.source import Node, Source
+from nodelint.text import Node, Source
 
 
 def quoted(value: object) -> str:

@@ -17,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
+from nodelint.files.discover import discover
+from nodelint.files.globs import Excluded, Globs
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.cluster_objects import CapacityBuffer, Workload
@@ -25,10 +27,8 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
-from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.embedded import host_of
-from nodelint.source.files.discover import discover
-from nodelint.source.files.globs import Excluded, Globs
+from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text.embedded import host_of
 
 from .conftest import by_place
 from .manifests import nodepool
@@ -1132,9 +1132,9 @@ class TestYamlWithinYaml:
 
     def test_a_plain_file_does_not_import_what_reads_others(self) -> None:
         code = (
-            "import sys; from nodelint.source import Source; from nodelint.model.documents import objects\n"
+            "import sys; from nodelint.text import Source; from nodelint.model.documents import objects\n"
             f"assert len(list(objects(Source.from_text('a.yaml', {pool('spot')!r})))) == 1\n"
-            "assert 'nodelint.source.embedded' not in sys.modules"
+            "assert 'nodelint.text.embedded' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
 

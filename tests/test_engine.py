@@ -9,16 +9,16 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
 from nodelint.lint.autofix import fix
-from nodelint.lint.checks import RuleCheck, run_checks
-from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.checks import RuleCheck, run_checks
+from nodelint.rule.context import Context
+from nodelint.rule.definition import PROFILES, Rule, rule
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nodelint.data import DATA
-from nodelint.lint.examples import FrameError, example_pairs, examples, frame_errors, lay_over, whole_page
-from nodelint.lint.rule import Rule
+from nodelint.rule.definition import Rule
+from nodelint.rule.examples import FrameError, example_pairs, examples, frame_errors, lay_over, whole_page
 
 from .conftest import ROOT
 

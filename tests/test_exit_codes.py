@@ -97,7 +97,7 @@ def test_a_rule_that_does_not_report_misses_nothing(nodelint: Run, tmp_path: Pat
 def test_a_fault_of_ours_wins_over_all(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, ACCOUNT + "denied: [subnets]\n")
     code = (
-        "import nodelint.lint.rule as r, sys\n"
+        "import nodelint.rule.definition as r, sys\n"
         "real = r.load_bundled\n"
         "def broken():\n"
         "    rules = {**real()}\n"

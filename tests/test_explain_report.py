@@ -17,13 +17,13 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.karpenter.resolve import Resolution, resolve
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.report.explain import explain_json, explain_text
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .manifests import nodeclass, nodepool

@@ -23,7 +23,7 @@ from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region, Reply,
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .manifests import nodeclass

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source.files import atomic_write
-from nodelint.source.files.atomic_write import replace, sweep
+from nodelint.files import atomic_write
+from nodelint.files.atomic_write import replace, sweep
 
 from .conftest import ROOT
 
 # Writes two contents in turns; its first argument is the file. Says so when it begins.
 _WRITER = """\
 import sys
-from nodelint.source.files.atomic_write import replace
+from nodelint.files.atomic_write import replace
 from nodelint.ec2.snapshot import Answer, Question, Region, Snapshot, snapshot_text
 def content(mark):
     answers = {Question.make("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)

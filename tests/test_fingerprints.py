@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.lint.engine import LintRequest, Report, Result, Target, lint
-from nodelint.lint.examples import examples
 from nodelint.lint.fingerprints import field, fingerprints, relative
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import target_of
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 from .manifests import nodeclass
 

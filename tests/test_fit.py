@@ -647,13 +647,13 @@ def test_preferences_do_not_count_where_the_controller_ignores_them(here: Path, 
 
 def test_what_is_asked_once_for_alike_pods_is_what_each_is_told() -> None:
     from nodelint.fit.tree import Tree
-    from nodelint.lint.context import Context
-    from nodelint.lint.target import Target
     from nodelint.model.cluster_objects import PATTERN, ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import NEWEST
-    from nodelint.source import Source
+    from nodelint.rule.context import Context
+    from nodelint.rule.target import Target
+    from nodelint.text import Source
 
     texts = [pod(text, name=f"w{n}") for n, (text, _) in enumerate(TREE.values())]
     source = Source.from_text("all.yaml", "\n---\n".join([pools(), CLASSES, *texts, *texts]), PATTERN)

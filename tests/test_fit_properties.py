@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.cluster_objects import PATTERN, ClusterObject
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.quantities import billionths
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, well_known
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 K = "karpenter.k8s.aws/"
 CT = "karpenter.sh/capacity-type"

@@ -14,13 +14,13 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.readiness import unmet_by_cheapest
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 from .scheduler_model import ARCH, AWS, CAPACITY_TYPE, NODE_POOL, OS, TYPE, ZONE, ModelPool, NodeType
 

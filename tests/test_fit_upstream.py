@@ -13,13 +13,13 @@ import yaml
 
 from nodelint.fit.pools import Policies
 from nodelint.fit.tree import Tree, WorkloadFit
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.cluster_objects import PATTERN, ClusterObject
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 RELEASE = Version(1, 14, 1)
 NODE_CLASS = {

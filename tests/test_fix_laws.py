@@ -11,15 +11,15 @@ import pytest
 from nodelint.edits import apply
 from nodelint.karpenter import resolve
 from nodelint.lint.autofix import fix
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST, Version
 from nodelint.report.page import target_of
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 RULES = load(bundled())
 

@@ -17,21 +17,21 @@ from jsonschema.validators import validator_for
 from junitparser import Error, Failure, JUnitXml, Skipped
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint import project
+from nodelint.base import project
+from nodelint.base.printable import printable
 from nodelint.edits import apply
 from nodelint.lint import engine
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
-from nodelint.printable import printable
 from nodelint.report import github, gitlab, junit, markdown, sarif
 from nodelint.report.run_info import Run
 from nodelint.report.summary import Basis
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodeclass
 

@@ -9,9 +9,9 @@ import pytest
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.text import Source
 from tools.fuzz import TARGETS, seeds
 
 FEW = {"fixer": 6}

@@ -10,9 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nodelint.lint.autofix import fix
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.releases import KubernetesVersion, target
@@ -20,7 +18,9 @@ from nodelint.report import explain
 from nodelint.report.json import check_json
 from nodelint.report.summary import summary_text
 from nodelint.report.text import finding_text
-from nodelint.source import Node, Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.text import Node, Source
 
 RULES: Mapping[str, Rule] = load(bundled())
 EVERY = Selection(frozenset(RULES))

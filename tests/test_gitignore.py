@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nodelint.build.roots import roots
-from nodelint.source.files.discover import context, discover, stating
-from nodelint.source.files.globs import Excluded
+from nodelint.files.discover import context, discover, stating
+from nodelint.files.globs import Excluded
+from nodelint.forms.external.roots import roots
 
 from .files import write_files
 
@@ -195,10 +195,10 @@ def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
 def test_the_matcher_is_loaded_for_a_wildcard_that_may_match(repository: Path) -> None:
     write_tree(repository, {"a.yaml": POOL, ".gitignore": "build/\n*.log\n**/.terraform/*\n/out/**\n*.tfvars\n"})
     code = (
-        "import sys\nfrom nodelint.source.files.discover import discover\n"
-        "from nodelint.source.files.globs import Excluded\n"
+        "import sys\nfrom nodelint.files.discover import discover\n"
+        "from nodelint.files.globs import Excluded\n"
         "assert len(discover(['.'], Excluded(gitignore=True)).sources) == {}\n"
-        "assert ('nodelint.source.files.wildmatch' in sys.modules) is {}"
+        "assert ('nodelint.files.wildmatch' in sys.modules) is {}"
     )
     subprocess.run([sys.executable, "-c", code.format(1, False)], cwd=repository, check=True)
     write_tree(repository, {".gitignore": "a*.yaml\n"})
@@ -235,7 +235,7 @@ steps = st.sampled_from(
 @example("**\\/a", {("a",), ("b", "a"), ("b", "c", "a")})
 @example("a**b/***", {("ab", "c"), ("a", "b", "c")})
 def test_patterns_match_what_git_says(repository: Path, pattern: str, tried: set[tuple[str, ...]]) -> None:
-    from nodelint.source.files import gitignore
+    from nodelint.files import gitignore
 
     write_tree(repository, {".gitignore": pattern + "\n"})
     level = gitignore._level(str(repository / ".gitignore"), "")
@@ -259,7 +259,7 @@ def test_patterns_match_what_git_says(repository: Path, pattern: str, tried: set
 def test_matching_takes_time_in_proportion(pattern: str, path: str) -> None:
     import time
 
-    from nodelint.source.files.wildmatch import matches
+    from nodelint.files.wildmatch import matches
 
     def taken(count: int) -> float:
         name = (path * count).rstrip("/")

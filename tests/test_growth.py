@@ -23,31 +23,29 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.apiserver import Schemas
 from nodelint.apiserver.cel.subset import compile_subset
-from nodelint.build import Inventory, build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.drift import stored_form
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
+from nodelint.files.discover import discover
 from nodelint.fit import tree as tree_module
 from nodelint.fit import verdict
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.tree import Tree
 from nodelint.fit.verdict import PoolVerdict
+from nodelint.inventory import Inventory, build, read_inventory
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.value_spelling import ValueSpelling
 from nodelint.lint import judging, suppression_filter
 from nodelint.lint.autofix import applicable, fix
-from nodelint.lint.context import Context
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.judging import held_words
 from nodelint.lint.older_release import older
-from nodelint.lint.rule import PROFILES, Rule, rule
-from nodelint.lint.suppressions import suppressions
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
@@ -60,8 +58,10 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.style import PLAIN
 from nodelint.report.text import findings_text
-from nodelint.source import Source
-from nodelint.source.files.discover import discover
+from nodelint.rule.context import Context
+from nodelint.rule.definition import PROFILES, Rule, rule
+from nodelint.rule.suppressions import suppressions
+from nodelint.text import Source
 
 from . import in_process
 from .conftest import ROOT

@@ -21,7 +21,7 @@ from nodelint.drift.hashes import kubelet_hash, kubelet_text, version
 from nodelint.drift.hashstructure import text_hash
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .manifests import nodeclass

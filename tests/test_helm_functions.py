@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nodelint.build.filled_charts import filled_charts
-from nodelint.source import Source
-from nodelint.source.templates.gotemplate import parse
-from nodelint.source.templates.template_eval import fill
-from nodelint.source.yaml.compose import compose
+from nodelint.forms.helm.filled_charts import filled_charts
+from nodelint.forms.lib.gotemplate.evaluate import fill
+from nodelint.forms.lib.gotemplate.syntax import parse
+from nodelint.text import Source
+from nodelint.text.yaml.compose import compose
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.model.documents import left_out, objects
-from nodelint.source import Source
+from nodelint.text import Source
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nodelint.source.files.discover import discover
+from nodelint.files.discover import discover
 
 from .conftest import ROOT, by_place
 
@@ -132,7 +132,7 @@ def test_a_commit_without_manifests_loads_nothing_that_judges(tmp_path: Path) ->
         "import sys\nfrom nodelint.cli import cli\n"
         "try: cli(['check', 'values.yaml', 'main.tf'])\nexcept SystemExit as e: assert e.code == 0\n"
         "print(sorted(m for m in sys.modules if m in ('boto3', 'cel_expr_python', 'yaml', '_ruamel_yaml')"
-        " or m.startswith(('nodelint.lint.engine', 'nodelint.build', 'nodelint.report.', 'nodelint.apiserver'))))"
+        " or m.startswith(('nodelint.lint.engine', 'nodelint.inventory', 'nodelint.report.', 'nodelint.apiserver'))))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

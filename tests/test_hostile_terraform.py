@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build.filled_terraform import filled_by_terraform
-from nodelint.source import Source
-from nodelint.source.terraform import tffunctions
-from nodelint.source.terraform.hclexpr import parse_expression
-from nodelint.source.terraform.hcltree import BadExpression
-from nodelint.source.terraform.tfencode import json_pieces, yaml_pieces
-from nodelint.source.terraform.tfeval import MOST_STEPS, EvaluationBudget, EvaluationLimit
+from nodelint.forms.terraform.encode import json_pieces, yaml_pieces
+from nodelint.forms.terraform.evaluate import MOST_STEPS, EvaluationBudget, EvaluationLimit
+from nodelint.forms.terraform.functions import table as tffunctions
+from nodelint.forms.terraform.hclexpr import parse_expression
+from nodelint.forms.terraform.hcltree import BadExpression
+from nodelint.forms.terraform.rendered import filled_by_terraform
+from nodelint.text import Source
 from tests.test_terraform_shapes import SHAPES, pool
 from tests.test_terraform_values import evaluator
 

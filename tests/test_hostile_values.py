@@ -10,9 +10,9 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -12,10 +12,10 @@ import pytest
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, Result, Selection, Target, lint
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

@@ -12,11 +12,11 @@ from nodelint.ec2.questions import latest_version
 from nodelint.ec2.snapshot import pruned_owners
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import KubernetesVersion, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 K133 = KubernetesVersion(1, 33)
 RULES = (

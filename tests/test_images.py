@@ -23,7 +23,7 @@ from nodelint.karpenter.images.names import globs_meet, name_matches, parameter_
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 
 def v(text: str) -> Version:

@@ -13,11 +13,11 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region
 from nodelint.karpenter.images import ImageSet, images_of, is_deprecated
 from nodelint.lint.engine import LintRequest, Report, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .test_images import node_class, v
 

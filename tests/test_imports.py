@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.caching import cache, cached_property
+from nodelint.base.caching import cache, cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.cli import cli
 from nodelint.commands import check, fit, plan
 from nodelint.commands._fast_argv import plain
@@ -24,7 +25,6 @@ from nodelint.commands._output import Output
 from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.model import fact_kinds
-from nodelint.tuples import NamedTuple
 
 from .code import nodes, syntax_tree
 from .conftest import ROOT
@@ -52,18 +52,18 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
     modules = loaded(tmp_path, "check", "--", "a.yaml")
-    assert "nodelint.source.files.discover" in modules
+    assert "nodelint.files.discover" in modules
     slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
     library = ("collections", "contextlib", "enum", "fnmatch", "functools", "json", "re", "tomllib", "typing")
     rooms = (
-        "source.nodes",
-        "source.yaml.compose",
+        "text.nodes",
+        "text.yaml.compose",
         "ec2",
         "apiserver",
         "karpenter",
         "drift",
         "lint.engine",
-        "lint.rule",
+        "rule.definition",
         "report",
         "release_evidence",
         "plan",
@@ -82,7 +82,7 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path, path: str) 
         "click",
         "inspect",
         "uuid",
-        "nodelint.source.files.wildmatch",
+        "nodelint.files.wildmatch",
         "difflib",
         "boto3",
         "jsonschema",
@@ -97,7 +97,7 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path, path: str) 
         "json",
         "weakref",
     )
-    rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "karpenter.convert", "karpenter.userdata")
+    rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "convert", "karpenter.userdata")
     assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}
 
 
@@ -123,7 +123,7 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
         "botocore",
         "jsonschema",
         "difflib",
-        "nodelint.source.files.wildmatch",
+        "nodelint.files.wildmatch",
         "ruamel.yaml",
         "subprocess",
     }
@@ -196,7 +196,14 @@ def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None
     slow = {"click", "contextlib", "json", "typing", "html", "textwrap", "hashlib", "tempfile", "fractions"}
     modules = loaded(tmp_path, "plan", "--old", "old.yaml", "pool.yaml")
     assert {"nodelint.plan.verdict", "nodelint.report.plan_text"} <= modules
-    rooms = ("source.terraform", "source.templates.sprig", "fit", "drift.cluster", "plan.roll", "build.roots")
+    rooms = (
+        "forms.terraform",
+        "forms.lib.gotemplate.sprig",
+        "fit",
+        "drift.cluster",
+        "plan.roll",
+        "forms.external.roots",
+    )
     assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"json", "textwrap"})
     modules = loaded(tmp_path, "fit", ".")
     assert "nodelint.fit.verdict" in modules
@@ -245,7 +252,7 @@ def test_named_tuples_are_what_those_of_collections_are() -> None:
 def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
     """What stands in for ruamel.yaml while its parser is loaded is gone afterwards."""
     code = (
-        "import sys\nfrom nodelint.source.yaml.libyaml import libyaml\nalone = libyaml()\n"
+        "import sys\nfrom nodelint.text.yaml.libyaml import libyaml\nalone = libyaml()\n"
         "assert not {'ruamel.yaml', 'ruamel.yaml.constructor'} & set(sys.modules)\n"
         "from ruamel.yaml import YAML\nassert YAML(typ='safe').load('a: [1]') == {'a': [1]}\n"
         "try: YAML(typ='safe').load('a: [1')\nexcept alone.error: print('refused')\n"

@@ -21,9 +21,9 @@ Run = Callable[..., CompletedProcess[str]]
 LASTING = {
     "nodelint/apiserver/cel/__init__.py": {"_programs", "_matches"},
     "nodelint/apiserver/rules.py": {"_held"},
-    "nodelint/lint/config.py": {"NOTHING"},
-    "nodelint/source/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
-    "nodelint/source/files/safe_read.py": {"_edited"},
+    "nodelint/config/settings.py": {"NOTHING"},
+    "nodelint/text/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
+    "nodelint/files/safe_read.py": {"_edited"},
 }
 """What modules fill: results by the whole of what they follow from, what stays empty, and an editor's texts."""
 

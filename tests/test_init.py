@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.lint.config import load
+from nodelint.config.settings import load
 
 from .manifests import nodepool
 

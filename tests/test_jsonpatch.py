@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nodelint.source import Source
-from nodelint.source.yaml import jsonpatch
+from nodelint.text import Source
+from nodelint.text.yaml import jsonpatch
 
 PATCH = """\
 - {op: add, path: /spec/disruption, value: {consolidateAfter: 1m}}

@@ -14,7 +14,7 @@ from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 CLASS = """apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodelint.build.kustomize import BuiltOverlay, Outcome, build_overlays
-from nodelint.build.kustomize.values import read_json, read_object
-from nodelint.source import UNKNOWN, Node
+from nodelint.forms.kustomize.build import BuiltOverlay, Outcome, build_overlays
+from nodelint.forms.kustomize.values import read_json, read_object
+from nodelint.text import UNKNOWN, Node
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
 

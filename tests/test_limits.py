@@ -8,13 +8,13 @@ import pytest
 
 from nodelint.data import table
 from nodelint.karpenter.resolve import beyond, limits
-from nodelint.lint.context import Context
 from nodelint.lint.engine import Report
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 from .manifests import nodepool
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from nodelint.cli import cli
 from nodelint.edits import NotEditable, add_document, add_item, add_key, apply, remove, replace, set_value
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL = """\
 apiVersion: karpenter.sh/v1

@@ -28,9 +28,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint.autofix import fix
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import MOST
@@ -41,7 +39,9 @@ from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.text import Source
 
 from .conftest import ROOT
 

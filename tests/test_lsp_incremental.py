@@ -20,12 +20,9 @@ from lsprotocol.types import CodeDescription, PublishDiagnosticsParams
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint import recording_context
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.examples import examples
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.recording_context import Beginning, RecordingContext
-from nodelint.lint.rule import Rule, load_bundled
 from nodelint.lsp.diagnostics import diagnostics, of_trouble
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State
 from nodelint.lsp.protocol import Protocol
@@ -35,10 +32,13 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
-from nodelint.source import incremental as source_incremental
-from nodelint.source.incremental import move
-from nodelint.source.text import chunks
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, load_bundled
+from nodelint.rule.examples import examples
+from nodelint.text import Source
+from nodelint.text import incremental as source_incremental
+from nodelint.text.incremental import move
+from nodelint.text.source import chunks
 
 from .manifests import nodepool
 from .test_growth import work

@@ -12,13 +12,13 @@ import yaml
 from lsprotocol import types
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.lsp.summary import count_text
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 from .manifests import nodepool
 from .test_lsp import Editor, editor, repository

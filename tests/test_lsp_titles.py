@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import Rule
 from nodelint.lsp.titles import describe_edits
 from nodelint.model.finding import Edit, by_source
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source, reread
+from nodelint.rule.definition import Rule
+from nodelint.rule.examples import examples
+from nodelint.text import Source, reread
 
 HEAD = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n"
 

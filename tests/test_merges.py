@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nodelint.edits import NotEditable, add_key, apply, remove, set_value
-from nodelint.source import Node, Source
+from nodelint.text import Node, Source
 
 from .test_source import root
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.files.discover import discover
+from nodelint.forms.kustomize import kustomizations
 from nodelint.lint import engine
 from nodelint.lint.engine import LintRequest, Report, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import UNKNOWN, Source
-from nodelint.source.files import kustomizations
-from nodelint.source.files.discover import discover
+from nodelint.rule.definition import Rule
+from nodelint.text import UNKNOWN, Source
 
 from .manifests import nodeclass, nodepool
 

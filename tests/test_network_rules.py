@@ -12,12 +12,12 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FACT_KINDS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodepool, pool
 

@@ -11,10 +11,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.build import build
+from nodelint.forms.kustomize.kustomizations import is_patch
+from nodelint.inventory import build
 from nodelint.lsp.project import Buffer, Project, State
-from nodelint.source import Source
-from nodelint.source.files.kustomizations import is_patch
+from nodelint.text import Source
 
 from .files import write_files
 from .manifests import nodeclass, nodepool

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.overlays import decide, named_values, view_pool
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, well_known
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 RELEASE = Version(1, 14, 1)
 CATALOG = Catalog.bundled().for_release(RELEASE)

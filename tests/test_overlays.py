@@ -13,7 +13,7 @@ import pytest
 from nodelint.karpenter.resolve.resolution import adjust_price
 from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

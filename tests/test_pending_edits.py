@@ -9,14 +9,14 @@ import pytest
 
 from nodelint import edits
 from nodelint.edits import formatting
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import PROFILES, Rule
 from nodelint.model.finding import Edit, PendingEdits, join_edits, pending_by_source
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import findings_text
-from nodelint.source import Node, Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import PROFILES, Rule
+from nodelint.rule.examples import examples
+from nodelint.text import Node, Source
 
 from .manifests import nodepool
 

@@ -12,13 +12,13 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
 from nodelint.karpenter.resolve import Resolution
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, Requirements, well_known
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 from .test_resolve import CAPACITY, CATALOG, FAMILY, ZONE, K, line, run
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from nodelint.apiserver import Schemas
-from nodelint.build import Inventory
 from nodelint.ec2.fake_account import FakeAccount
+from nodelint.inventory import Inventory
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
 from nodelint.plan import PlanOptions, PoolPlan, Side, make
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL = """\
 apiVersion: karpenter.sh/v1

@@ -20,7 +20,7 @@ from nodelint.apiserver import Schemas
 from nodelint.drift import hash_object
 from nodelint.model.documents import objects
 from nodelint.model.releases import Version
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .test_plan import BOTH, CLASS, POOL

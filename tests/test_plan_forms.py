@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas
 from nodelint.commands._revisions import applied, read_side
-from nodelint.lint.config import Settings
+from nodelint.config.settings import Settings
 from nodelint.model.releases import Version
 from nodelint.plan import Plan, PlanOptions, Side, make
 from nodelint.plan.values import ValueChange

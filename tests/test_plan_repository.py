@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
 
 from .test_plan import CLASS, POOL, edited
 from .test_plan_command import git, put

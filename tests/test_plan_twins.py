@@ -11,18 +11,18 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodelint.build import build
 from nodelint.commands.plan import command
+from nodelint.inventory import build
 from nodelint.lint import judging
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.examples import examples
 from nodelint.lint.incremental import ResultCaches
-from nodelint.lint.rule import PROFILES, load_bundled
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
 from nodelint.plan.twins import match_twins
-from nodelint.source import Node, Source
-from nodelint.source.copied import copy_source
+from nodelint.rule.definition import PROFILES, load_bundled
+from nodelint.rule.examples import examples
+from nodelint.text import Node, Source
+from nodelint.text.copied import copy_source
 
 from .manifests import nodeclass, nodepool
 

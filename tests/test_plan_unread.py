@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nodelint.source.terraform.hclcheck import find_hcl_problem
+from nodelint.forms.terraform.hclcheck import find_hcl_problem
 
 from .test_plan import BOTH, CLASS, POOL, edited
 from .test_plan_command import git

@@ -8,11 +8,11 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.report.style import TextStyle
 from nodelint.report.text import findings_text
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.text import Source
 
 RULES = load(bundled())
 POOL = """\

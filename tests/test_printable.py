@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint.base.printable import escaped_json, flat, has_codes, printable, screened
 from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
-from nodelint.printable import escaped_json, flat, has_codes, printable, screened
 
 from .code import called_name, nodes
 from .conftest import ROOT

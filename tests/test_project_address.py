@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-from nodelint import project
-from nodelint.build.values import nodes_of
+from nodelint.base import project
 from nodelint.commands import _hook
 from nodelint.commands._hook import LOCAL, hook, hook_lines, installed_from
 from nodelint.edits import add_item, apply
-from nodelint.source import Source
+from nodelint.forms.lib.values import nodes_of
+from nodelint.text import Source
 
 from .conftest import ROOT
 

@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import Rule, load
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone
-from nodelint.source import Source
+from nodelint.rule.definition import Rule, load
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 from . import builtin_schemas
 from .conftest import ROOT

@@ -12,7 +12,7 @@ import pytest
 from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .manifests import nodepool
 

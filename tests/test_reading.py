@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from nodelint.apiserver import crds
 from nodelint.cli import cli
-from nodelint.lint.config import find, load
-from nodelint.lint.config_file import ConfigError
-from nodelint.source.files.safe_read import read
+from nodelint.config.file import ConfigError
+from nodelint.config.settings import find, load
+from nodelint.files.safe_read import read
 
 from .forked import Command
 from .test_lsp import CLASS, POOL, Editor

@@ -12,9 +12,9 @@ import pytest
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

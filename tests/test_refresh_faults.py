@@ -430,6 +430,6 @@ def test_a_snapshot_beside_the_manifests_is_no_manifest(run: Run) -> None:
     done = run("check", "--snapshot", "facts.json", "--format", "json")
     assert json.loads(done.stdout)["findings"] == []
     assert run("check", "facts.json").stdout.startswith("Nothing to check: no NodePool or EC2NodeClass in 1 file")
-    from nodelint.source.files.discover import discover
+    from nodelint.files.discover import discover
 
     assert [source.path for source in discover(["."]).sources] == ["golden.yaml"]

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build import build
-from nodelint.build.rendered import Rendering, parts, render
-from nodelint.build.tools import ToolError, run
+from nodelint.files.discover import discover
+from nodelint.files.globs import Excluded
+from nodelint.forms.external.render import Rendering, parts, render
+from nodelint.forms.external.tools import ToolError, run
+from nodelint.inventory import build
 from nodelint.lint import engine
 from nodelint.lint.engine import LintRequest, Report, Selection, Target
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
-from nodelint.source.files.discover import discover
-from nodelint.source.files.globs import Excluded
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 KUSTOMIZE = "kustomize" if shutil.which("kustomize") else "kubectl"
 real_kustomize = pytest.mark.skipif(
@@ -296,7 +296,7 @@ def test_all_renderings_of_a_run_have_an_end_together(
 ) -> None:
     write(here, OVERLAY)
     calls = stand_in("kustomize", "sys.exit(3)")
-    monkeypatch.setattr("nodelint.build.tools.ALL_SECONDS", 0)
+    monkeypatch.setattr("nodelint.forms.external.tools.ALL_SECONDS", 0)
     rendering = render(["."], kustomize=True, helm=False)
     why = "not rendered: all renderings together took longer than 0 s"
     assert rendering.problems == (("prod/kustomization.yaml", why),)

@@ -18,7 +18,7 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements
-from nodelint.source import Source
+from nodelint.text import Source
 
 CATALOG = Catalog.bundled()
 K = "karpenter.k8s.aws/"

@@ -300,7 +300,7 @@ def test_a_repository_of_somebody_else(
 ) -> None:
     """git does not trust it unless the user says so."""
     other = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
-    from nodelint.source.git import repository as module
+    from nodelint.files.git import repository as module
 
     assert planned(nodelint, repository, "clusters", env=other).returncode in (
         0,

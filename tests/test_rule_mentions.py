@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Selection, lint
-from nodelint.lint.examples import examples
 from nodelint.lint.judging import held_words
 from nodelint.lint.results import Result
-from nodelint.lint.rule import Rule, load_bundled
 from nodelint.model.documents import objects
 from nodelint.model.finding import Findings
 from nodelint.report.page import judge_example, read_example, target_of
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, load_bundled
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 RULES = load_bundled()
 NAMING = frozenset(name for name, rule in RULES.items() if rule.mentions)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.rule import Rule, former_names, source_link
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule, former_names, source_link
+from nodelint.text import Source
 
 from .conftest import ROOT
 from .manifests import nodeclass, nodepool

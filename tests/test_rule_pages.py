@@ -7,9 +7,9 @@ import re
 import pytest
 
 from nodelint import __version__
-from nodelint.lint.rule import bundled, load
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.releases import Version
+from nodelint.rule.definition import bundled, load
+from nodelint.rule.suppressions import Suppression
 
 from .conftest import ROOT
 

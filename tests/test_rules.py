@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.base.printable import printable
 from nodelint.data import DATA, table
-from nodelint.lint import rule as rule_module
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
-from nodelint.lint.suppressions import Suppression
-from nodelint.printable import printable
+from nodelint.laws.rule_laws import ExamplePair, Trial, cases
 from nodelint.report.page import markdown
 from nodelint.report.style import TextStyle
 from nodelint.report.text import finding_text
-from nodelint.rule_laws import ExamplePair, Trial, cases
+from nodelint.rule import definition as rule_module
+from nodelint.rule.definition import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
+from nodelint.rule.examples import examples
+from nodelint.rule.suppressions import Suppression
 
 from .conftest import ROOT
 
@@ -124,7 +124,7 @@ def test_the_committed_index_says_what_the_files_declare() -> None:
 
 
 def test_a_rule_file_that_the_index_does_not_know_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodelint.lint.rule.bundled", lambda: str(tmp_path))
+    monkeypatch.setattr("nodelint.rule.definition.bundled", lambda: str(tmp_path))
     written = (ROOT / "rules" / "no-limits.py").read_text(encoding="utf-8")
     (tmp_path / "no-limits.py").write_text(written.replace('group="practice"', 'group="hazard"'), encoding="utf-8")
     (tmp_path / "of-today.py").write_text(written, encoding="utf-8")
@@ -135,7 +135,7 @@ def test_a_rule_file_that_the_index_does_not_know_is_loaded(tmp_path: Path, monk
 @pytest.mark.parametrize("seconds", [-1, 0, 1], ids="{:+}s".format)
 def test_a_rule_that_is_edited_acts_at_once(seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where its size stays; a file that is no newer than the index, as unpacked from a wheel, is not read."""
-    monkeypatch.setattr("nodelint.lint.rule.bundled", lambda: str(tmp_path))
+    monkeypatch.setattr("nodelint.rule.definition.bundled", lambda: str(tmp_path))
     read: list[str] = []
     hashed = rule_module.content_hash
 

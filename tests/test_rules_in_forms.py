@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from nodelint.lint.rule import bundled, load
-from nodelint.rule_laws import ExamplePair, cases
+from nodelint.laws.rule_laws import ExamplePair, cases
+from nodelint.rule.definition import bundled, load
 
 from .files import write_files
 from .test_rules import TEXT_RULES

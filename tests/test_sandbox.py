@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build import sandbox
-from nodelint.build.rendered import Rendering, render
+from nodelint.forms.external import sandbox
+from nodelint.forms.external.render import Rendering, render
 
 from .test_render import CHART, OVERLAY, POOL, real_helm, real_kustomize, write
 

@@ -16,7 +16,7 @@ from nodelint.apiserver.problems import last
 from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

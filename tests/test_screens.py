@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from nodelint.cli import cli
 from nodelint.commands._help import GroupedCommand
-from nodelint.lint.rule import bundled, load
 from nodelint.report.rule_text import list_lines
 from nodelint.report.style import TextStyle
+from nodelint.rule.definition import bundled, load
 
 from . import in_process
 

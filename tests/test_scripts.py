@@ -7,9 +7,9 @@ import textwrap
 import pytest
 
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.text import Source
 
 from .manifests import nodeclass
 

@@ -17,6 +17,8 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.instance_types import changes
 from nodelint.ec2.snapshot.records import Answer, MachineImage, Question, Region
 from nodelint.edits import add_item, apply
+from nodelint.forms.lib.gotemplate.sprig import call
+from nodelint.forms.terraform.variables import environment_files
 from nodelint.karpenter.images.choice import passed_over
 from nodelint.karpenter.resolve.zones import LaunchPlaces, place_note
 from nodelint.karpenter.taints import meant_taint
@@ -28,13 +30,11 @@ from nodelint.lsp.skeletons import beginnings
 from nodelint.model.ranges import releases_in
 from nodelint.model.releases import NEWEST
 from nodelint.model.requirement import Requirement
-from nodelint.release_evidence.scripts import evidence
+from nodelint.releases.scripts import evidence
 from nodelint.report.snapshot import Asking, differences, refresh_text
-from nodelint.source import Source
-from nodelint.source.embedded_text import find_expansions
-from nodelint.source.placeholders import mask
-from nodelint.source.templates.sprig import call
-from nodelint.source.terraform.tfvars import environment_files
+from nodelint.text import Source
+from nodelint.text.embedded_text import find_expansions
+from nodelint.text.placeholders import mask
 
 from .files import write_files
 from .manifests import nodeclass, nodepool

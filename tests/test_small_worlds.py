@@ -266,7 +266,7 @@ def facts(world: int) -> AwsFacts:
     from nodelint.ec2.fake_account import FakeAccount
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     absent = ", ".join(f"{zone}: [{', '.join(names)}]" for zone, names in ABSENT[world].items())
     before = next(line for line in PLACES.splitlines() if line.startswith("absent:"))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nodelint.model.documents import objects
-from nodelint.source import UNKNOWN, Node, Source, reread, reread_document
-from nodelint.source.nodes import SourceText
-from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.yaml import compose as compose_module
-from nodelint.source.yaml.compose import _compose_again, compose
+from nodelint.text import UNKNOWN, Node, Source, reread, reread_document
+from nodelint.text.nodes import SourceText
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml import compose as compose_module
+from nodelint.text.yaml.compose import _compose_again, compose
 
 from .conftest import ROOT
 

@@ -11,11 +11,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, Result, lint
-from nodelint.lint.examples import Example
-from nodelint.lint.rule import Rule
 from nodelint.report.page import target_of
 from nodelint.report.text import finding_text
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.rule.examples import Example
+from nodelint.text import Source
 
 STORIES = Path(__file__).parent / "stories"
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.source import Source
-from nodelint.source.files import discover
-from nodelint.source.files.discover import Discovery
-from nodelint.source.yaml import yaml_stream
+from nodelint.files import discover
+from nodelint.files.discover import Discovery
+from nodelint.text import Source
+from nodelint.text.yaml import yaml_stream
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,9 +9,9 @@ import pytest
 from nodelint import edits
 from nodelint.lint.autofix import _edits_comment
 from nodelint.lint.engine import Report
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Finding, Span
-from nodelint.source import Source
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

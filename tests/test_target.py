@@ -15,17 +15,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nodelint.lint.config import Settings
+from nodelint.config.release_selection import chooser
+from nodelint.config.settings import Settings
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.examples import examples
 from nodelint.lint.older_release import BY_RELEASE
-from nodelint.lint.release_selection import chooser
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
 from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
-from nodelint.release_evidence import Stated, evidence_of
-from nodelint.source import Source
+from nodelint.releases import Stated, evidence_of
+from nodelint.rule.definition import Rule
+from nodelint.rule.examples import examples
+from nodelint.text import Source
 
 from .code import called_name, nodes
 from .conftest import ROOT, by_place

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.terraform.hclexpr import parse_expression
-from nodelint.source.terraform.hcltree import BadExpression
-from nodelint.source.terraform.tfvalues import Modules, TerraformModule
+from nodelint.forms.terraform.hclexpr import parse_expression
+from nodelint.forms.terraform.hcltree import BadExpression
+from nodelint.forms.terraform.values import Modules, TerraformModule
+from nodelint.text import UNKNOWN, Node, Source
 
 TERRAFORM = shutil.which("terraform")
 pytestmark = pytest.mark.skipif(TERRAFORM is None, reason="terraform is not on the path: the real one is not tried")

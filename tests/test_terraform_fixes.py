@@ -11,12 +11,12 @@ from textwrap import indent
 
 import pytest
 
-from nodelint.build import build
+from nodelint.inventory import build
+from nodelint.laws.rule_laws import Trial, alone, cases, target_of
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.rule import Rule
-from nodelint.rule_laws import Trial, alone, cases, target_of
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 from tests.test_terraform_shapes import EACH, SHAPES, pool
 
 from .files import write_files

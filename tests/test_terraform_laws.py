@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build import Inventory, read_inventory
+from nodelint.files.discover import discover
+from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.hcl import Text, read_literal
+from nodelint.inventory import Inventory, read_inventory
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover
-from nodelint.source import Node, Source
-from nodelint.source.files.discover import discover
-from nodelint.source.terraform.hcl import Text, read_literal
-from nodelint.source.terraform.tffill import TerraformBlock, attributes_of, blocks_of
+from nodelint.rule.definition import Rule
+from nodelint.text import Node, Source
 from tests.test_terraform_releases import WAYS, release_files
 from tests.test_terraform_shapes import SHAPES
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nodelint.source import UNKNOWN, Source
-from nodelint.source.terraform.hclexpr import parse_expression
-from nodelint.source.terraform.tfvalues import Modules, TerraformModule
+from nodelint.forms.terraform.hclexpr import parse_expression
+from nodelint.forms.terraform.values import Modules, TerraformModule
+from nodelint.text import UNKNOWN, Source
 from tests.test_terraform_beside import agrees
 
 NAMES = r"""

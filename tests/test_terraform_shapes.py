@@ -15,9 +15,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.build.terraform import filled_texts
-from nodelint.source import Source
-from nodelint.source.terraform.tfmodulefiles import ModuleFiles
+from nodelint.forms.terraform.filled_texts import filled_texts
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.text import Source
 
 from .files import write_files
 

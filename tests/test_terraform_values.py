@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.hclexpr import parse_expression
-from nodelint.source.terraform.hcltree import BadExpression
-from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit, NameScope
-from nodelint.source.terraform.tffill import attributes_of, blocks_of, fill_template
-from nodelint.source.terraform.tffunctions import call_function
-from nodelint.source.terraform.tfnodes import TextNode
-from nodelint.source.terraform.tftemplate import Evaluator
-from nodelint.source.text import Source
+from nodelint.forms.terraform.evaluate import EvaluationBudget, EvaluationLimit, NameScope
+from nodelint.forms.terraform.fill import attributes_of, blocks_of, fill_template
+from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.hclexpr import parse_expression
+from nodelint.forms.terraform.hcltree import BadExpression
+from nodelint.forms.terraform.nodes import TextNode
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.source import Source
 from tests.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

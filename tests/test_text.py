@@ -18,18 +18,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint import project
+from nodelint.base import project
+from nodelint.base.printable import screened
 from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.results import Result
-from nodelint.lint.rule import bundled, load
 from nodelint.model.finding import Also, Edit, Finding, Span
 from nodelint.model.releases import NEWEST
-from nodelint.printable import screened
 from nodelint.report.grouping import entries
 from nodelint.report.snippet import Mark, excerpt
 from nodelint.report.style import PLAIN, TextStyle, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.text import Source
 
 from .conftest import by_place
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodeclass
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.laws.rule_laws import cases
 from nodelint.lint.engine import LintRequest
-from nodelint.lint.rule import Option, Rule, with_options
 from nodelint.report.page import alone, judge_example, read_example, target_of
-from nodelint.rule_laws import cases
+from nodelint.rule.definition import Option, Rule, with_options
 
 from .test_rules import RULES, TRIAL
 

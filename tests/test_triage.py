@@ -22,12 +22,12 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint.data import table
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, releases_match
 from nodelint.report.triage import triage_json, triage_text
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 from nodelint.triage import NoLog, Triage, bounded, format_time, triage, with_findings
 from nodelint.triage.causes import Case, Verdict, causes, recognise, release_of, shape
 from nodelint.triage.streams import LONGEST_LINE

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.rule import load, load_bundled
-from nodelint.rule_laws import Trial
-from nodelint.unknown_law import PLACEHOLDER, with_unknowns
+from nodelint.laws.rule_laws import Trial
+from nodelint.laws.unknown_law import PLACEHOLDER, with_unknowns
+from nodelint.rule.definition import load, load_bundled
 
 RULE = '''"""A page.
 

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.source.templates.gotemplate import Block, parse
+from nodelint.forms.lib.gotemplate.syntax import Block, parse
 
 from .conftest import ROOT
 from .files import write_files

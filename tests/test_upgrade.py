@@ -13,10 +13,8 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.build import build
-from nodelint.lint.context import Context
+from nodelint.inventory import build
 from nodelint.lint.engine import LintRequest, Selection, Target
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import runs
 from nodelint.model.releases import (
@@ -30,7 +28,9 @@ from nodelint.model.releases import (
     target,
 )
 from nodelint.report.upgrade import upgrade_json, upgrade_markdown, upgrade_text
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 from nodelint.upgrade import Upgrade, upgrade
 from nodelint.upgrade.changes import ReleaseChange, changes, met
 from nodelint.upgrade.conditions import Matcher

@@ -10,9 +10,9 @@ import pytest
 
 from nodelint.edits import apply
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.text import Source
 
 from .manifests import nodeclass
 

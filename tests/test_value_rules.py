@@ -11,11 +11,11 @@ import pytest
 
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import LintRequest, Report, Result, Selection, Target
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 from .manifests import nodepool, pool
 

@@ -34,7 +34,7 @@ from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
 from nodelint.model.requirement import well_known
-from nodelint.source import Source
+from nodelint.text import Source
 
 CATALOG = Catalog.bundled()
 CAPACITY = "karpenter.sh/capacity-type"

@@ -9,9 +9,9 @@ import pytest
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 Check = Callable[..., Report]
 

@@ -8,9 +8,9 @@ import pytest
 
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import LintRequest, Report, Target
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 Check = Callable[..., Report]
 Repair = Callable[..., Fixed]

@@ -15,10 +15,10 @@ import pytest
 
 from nodelint.lint import workers
 from nodelint.lint.engine import LintRequest, Report, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
-from nodelint.source import Node, Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Node, Source
 
 from .conftest import ROOT
 from .manifests import nodepool

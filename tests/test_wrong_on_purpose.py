@@ -7,9 +7,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.autofix import applicable
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 # Fields in another order than on the pages: kind first, metadata last.
 POOL = """\

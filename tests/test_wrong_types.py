@@ -16,11 +16,11 @@ import yaml
 from nodelint.apiserver.schema_node import load
 from nodelint.edits import apply
 from nodelint.lint.engine import LintRequest, Report, Result, Target, lint
-from nodelint.lint.rule import bundled
-from nodelint.lint.rule import load as load_rules
 from nodelint.model.finding import Edit
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Source
+from nodelint.rule.definition import bundled
+from nodelint.rule.definition import load as load_rules
+from nodelint.text import Source
 
 RULES = load_rules(bundled())
 POOL: dict[str, Any] = {

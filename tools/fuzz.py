@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nodelint.lint.rule import Rule
+    from nodelint.rule.definition import Rule
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 def positions_hold(data: bytes, path: str) -> None:
     """Reading a file raises nothing; each node, problem and document lies in the text."""
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     source = Source.from_bytes(path, data)
     length = len(source.text)
@@ -50,7 +50,7 @@ def fixes_hold(data: bytes) -> None:
     from nodelint.lint.autofix import fix
     from nodelint.lint.engine import LintRequest, Selection, Target, lint
     from nodelint.model.releases import NEWEST
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     rules = _rules()
     every = Selection(frozenset(rules))
@@ -80,8 +80,8 @@ def snapshot_holds(data: bytes) -> None:
 
 def configuration_holds(data: bytes) -> None:
     """A configuration is read, or refused by ConfigError."""
-    from nodelint.lint import config
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config import settings as config
+    from nodelint.config.file import ConfigError
 
     with tempfile.TemporaryDirectory() as folder:
         for name in ("pyproject.toml", "nodelint.yaml"):
@@ -103,8 +103,8 @@ def log_holds(data: bytes) -> None:
 
 def modules_hold(data: bytes) -> None:
     """A module of Terraform is filled in with and without its defaults; what is filled is what is read."""
-    from nodelint.build.filled_terraform import filled_by_terraform
-    from nodelint.source import Source
+    from nodelint.forms.terraform.rendered import filled_by_terraform
+    from nodelint.text import Source
 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "main.tf").write_bytes(data)
@@ -119,9 +119,9 @@ def modules_hold(data: bytes) -> None:
 
 def filling_holds(data: bytes) -> None:
     """A template of a chart is parsed and filled, or refused by BadTemplate or TooLong."""
-    from nodelint.source import Source
-    from nodelint.source.templates.gotemplate import BadTemplate, parse
-    from nodelint.source.templates.template_eval import TooLong, fill
+    from nodelint.forms.lib.gotemplate.evaluate import TooLong, fill
+    from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+    from nodelint.text import Source
 
     text = data.decode(errors="replace")
     values = Source.from_text("values.yaml", "# karpenter\na: {b: [1, x, null], c: true}\nd: ''\ne: 1e400\n")
@@ -135,7 +135,7 @@ def filling_holds(data: bytes) -> None:
 
 def masks_hold(data: bytes) -> None:
     """A masked text is as long as it was, and none of its code is left to YAML."""
-    from nodelint.source import placeholders
+    from nodelint.text import placeholders
 
     text = data.decode(errors="replace")
     for hcl in (False, True):
@@ -151,7 +151,7 @@ def masks_hold(data: bytes) -> None:
 
 def ignoring_holds(data: bytes) -> None:
     """Patterns of anything are read, and say of each path whether they match it."""
-    from nodelint.source.files.wildmatch import matches
+    from nodelint.files.wildmatch import matches
 
     pattern, _, path = data.decode(errors="surrogateescape").partition("\n")
     assert matches(pattern, path) in (True, False)
@@ -176,7 +176,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 @cache
 def _rules() -> dict[str, Rule]:
-    from nodelint.lint.rule import bundled, load
+    from nodelint.rule.definition import bundled, load
 
     return load(bundled())
 
@@ -184,7 +184,7 @@ def _rules() -> dict[str, Rule]:
 def seeds(target: str) -> Iterator[bytes]:
     """Inputs to start from."""
     trees = ROOT / "tests" / "trees"
-    from nodelint.lint.examples import examples
+    from nodelint.rule.examples import examples
 
     if target in ("loader", "fixer", "templates"):
         for rule in _rules().values():
@@ -223,14 +223,14 @@ def main() -> None:
     import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     with atheris.instrument_imports(include=["nodelint"]):
-        import nodelint.build.filled_terraform
+        import nodelint.config.settings
         import nodelint.ec2.snapshot
-        import nodelint.lint.config
+        import nodelint.files.wildmatch
+        import nodelint.forms.lib.gotemplate.evaluate
+        import nodelint.forms.terraform.hcl
+        import nodelint.forms.terraform.rendered
         import nodelint.lint.engine
-        import nodelint.source.embedded
-        import nodelint.source.files.wildmatch
-        import nodelint.source.templates.template_eval
-        import nodelint.source.terraform.hcl
+        import nodelint.text.embedded
         import nodelint.triage  # noqa: F401
     corpus = Path(options.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
     corpus.mkdir(exist_ok=True)

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from nodelint.data import DATA  # noqa: E402
-from nodelint.lint.rule import PROFILES, SUBJECTS, Rule, bundled, index, load  # noqa: E402
 from nodelint.report.page import markdown  # noqa: E402
+from nodelint.rule.definition import PROFILES, SUBJECTS, Rule, bundled, index, load  # noqa: E402
 
 
 def main() -> None:

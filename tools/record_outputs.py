@@ -24,8 +24,8 @@ from pathlib import Path
 
 import nodelint
 from nodelint.__main__ import main as run_command
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import bundled
+from nodelint.rule.definition import bundled
+from nodelint.rule.examples import examples
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = "2026-09-20T12:00:00Z"

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from nodelint import project
+from nodelint.base import project
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -39,7 +39,7 @@ def _expand(entry: Any) -> Any:
 
 def _by_subject() -> list[Any]:
     """The list of rules, and a folder for each subject with the pages of its rules."""
-    from nodelint.lint.rule import SUBJECTS, bundled, load
+    from nodelint.rule.definition import SUBJECTS, bundled, load
 
     rules = sorted(load(bundled()).values(), key=lambda rule: rule.name)
     pages = {

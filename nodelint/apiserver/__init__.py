@@ -15,7 +15,7 @@ from nodelint.apiserver.schema_node import Raw, SchemaNode, load
 from nodelint.model.gvk import BUFFER_KIND, GROUPS, OVERLAY_KIND
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import Version
-from nodelint.source import Node
+from nodelint.text import Node
 
 __all__ = ["Layer", "SchemaNode", "SchemaProblem", "Schemas", "check", "check_part", "load", "refuses"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.schema_node import Raw, load
-from nodelint.source.files import safe_read
+from nodelint.files import safe_read
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
 _DEEPEST = 200

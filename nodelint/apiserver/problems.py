@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.messages import LONGEST_MESSAGE, first_fitting, short
 from nodelint.model.releases import NEWEST, Version
-from nodelint.source import Node, UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node, UnknownValue
 
 TYPE_CHECKING = False
 

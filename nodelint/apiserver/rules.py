@@ -13,8 +13,8 @@ from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Validation
 from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.messages import LONGEST_MESSAGE
-from nodelint.source import Node, UnknownValue
-from nodelint.source.placeholders import depth
+from nodelint.text import Node, UnknownValue
+from nodelint.text.placeholders import depth
 
 TYPE_CHECKING = False
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
 from nodelint.apiserver.near_names import NearNames
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import read_json, shipped
 from nodelint.model.releases import Version
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

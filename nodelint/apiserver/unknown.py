@@ -8,7 +8,7 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.apiserver.walk_state import WalkState
-from nodelint.source import MappingEntry, Node
+from nodelint.text import MappingEntry, Node
 
 
 def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[str, str | None]:

@@ -18,9 +18,9 @@ from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.releases import Version
-from nodelint.source import UNKNOWN, Node, UnknownValue
-from nodelint.source.missing import is_null
-from nodelint.source.nodes import MappingEntry
+from nodelint.text import UNKNOWN, Node, UnknownValue
+from nodelint.text.missing import is_null
+from nodelint.text.nodes import MappingEntry
 
 TYPE_CHECKING = False
 

@@ -8,7 +8,7 @@ from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Written
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
-from nodelint.source import Node
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.caching import cache
-from nodelint.printable import escaped_json, printable, screened, without_commands
+from nodelint.base.caching import cache
+from nodelint.base.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
-    from nodelint.lint.config import Settings
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config.file import ConfigError
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
-    from nodelint.session import Session
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -118,8 +118,8 @@ class ending:
 
 def settings_of(flags: Mapping[str, object]) -> Settings:
     """The configuration with a command's flags over it; ends the run where it cannot be used."""
-    from nodelint.lint import config
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config import settings as config
+    from nodelint.config.file import ConfigError
 
     over = {key.replace("_", "-"): value for key, value in flags.items()}
     over["jobs"] = over.get("jobs") or os.environ.get("NODELINT_JOBS") or None
@@ -151,8 +151,8 @@ def discovered(
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`.
     """
-    from nodelint.session import Session
-    from nodelint.source.files.discover import discover
+    from nodelint.config.session import Session
+    from nodelint.files.discover import discover
 
     session = Session(settings)
     exclude, include = session.exclude, session.include
@@ -194,8 +194,8 @@ def _say_unknown(release: Version) -> None:
 
 def session_of(settings: Settings) -> Session:
     """What the settings make of the run; ends it where they cannot be used."""
-    from nodelint.lint.config_file import ConfigError
-    from nodelint.session import Session
+    from nodelint.config.file import ConfigError
+    from nodelint.config.session import Session
 
     session = Session(settings)
     session.today = today()
@@ -216,12 +216,12 @@ def session_of(settings: Settings) -> Session:
 
 def _tell_new_names(session: Session) -> None:
     """Say which names of the configuration are those of rules that have another one today."""
-    from nodelint.lint.config import named_rules
+    from nodelint.config.settings import named_rules
 
     named = named_rules(session.settings)
     if not named and session.settings.baseline is None:
         return
-    from nodelint.lint.rule import former_names
+    from nodelint.rule.definition import former_names
 
     former = former_names(session.rules)
     for name in sorted(former.keys() & set(named)):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nodelint import __version__
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import now, on_terminal, progress, say, stop
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
@@ -15,15 +16,14 @@ from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import gather_all
 from nodelint.ec2.snapshot import Answer, Question, Region, Reply, Snapshot
 from nodelint.model.fact_kinds import FactKind
-from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
     from nodelint.commands._flags import FactFlags
+    from nodelint.config.settings import Settings
     from nodelint.ec2.questions import Ask, ClassesAt
-    from nodelint.lint.config import Settings
 
 TIMEOUT = 60.0
 """Seconds that asking a region may take."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.base.printable import has_codes, printable, screened
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import (
     CLEAN,
     FAULT,
@@ -25,10 +27,8 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
+from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
-from nodelint.printable import has_codes, printable, screened
-from nodelint.source.files.safe_read import error_reason
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, Unpack
 
-    from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
+    from nodelint.config.settings import Settings
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.external.render import Rendering
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
-    from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report, Result
     from nodelint.report.skipped import Unread
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
 
 class _Run(NamedTuple):
@@ -126,7 +126,7 @@ _NO_SETTINGS = ("live", "aws_profile", "max_age")
 
 def _show_settings(flags: CheckSettingFlags) -> NoReturn:
     """Print what flags and configuration come to; ends the run."""
-    from nodelint.lint.config import find
+    from nodelint.config.settings import find
     from nodelint.report.run_setup import setting_lines
 
     given = [
@@ -165,7 +165,7 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
     """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
     if not any("kustomization" in path.lower() for path in found.seen):
         return False
-    from nodelint.build import kustomizations_of
+    from nodelint.inventory import kustomizations_of
 
     return bool(kustomizations_of(found))
 
@@ -346,7 +346,7 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     """Write what has changed; the paths that could not be written, whose files are as they were."""
-    from nodelint.source.files.atomic_write import replace
+    from nodelint.files.atomic_write import replace
 
     stdin, left = found.stdin, set()
     for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):

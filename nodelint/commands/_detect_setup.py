@@ -6,19 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.discover import discover
+from nodelint.files.globs import Excluded
+from nodelint.files.links import CHART
+from nodelint.files.safe_read import read
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.model.documents import objects
+from nodelint.model.evidence import About
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import FIRST_SERVING, OLDEST
-from nodelint.printable import printable
-from nodelint.release_evidence import Evidence, Stated, evidence_of
-from nodelint.release_evidence.evidence import About
-from nodelint.source import Node
-from nodelint.source.files.discover import discover
-from nodelint.source.files.globs import Excluded
-from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import read
-from nodelint.tuples import NamedTuple
+from nodelint.releases import Evidence, Stated, evidence_of
+from nodelint.text import Node
 
 _LARGEST = 1 << 20
 _WORKFLOWS = ".github/workflows/"

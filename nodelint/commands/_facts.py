@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     import click
 
+    from nodelint.config.release_selection import Choose
+    from nodelint.config.session import Session
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.summary import Basis
-    from nodelint.session import Session
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 

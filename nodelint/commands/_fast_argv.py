@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands._output import FIT_FORMATS, FORMATS, PLAN_FORMATS, Output
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Set
     from typing import Any, Unpack
 
-    from nodelint.build import Inventory
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.fit.tree import Tree, WorkloadFit
-    from nodelint.lint.config import Settings
+    from nodelint.inventory import Inventory
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.manifest import NodePool
-    from nodelint.source.files.discover import Discovery
 
 
 def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
@@ -114,13 +114,13 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
-    from nodelint.build import read_inventory
     from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
-    from nodelint.lint.context import Context
+    from nodelint.inventory import read_inventory
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+    from nodelint.rule.context import Context
 
     inventory = read_inventory(found)
     judged = list(inventory.objects())

@@ -6,8 +6,8 @@ None, False or empty, and what is None is left to the configuration (`commands.s
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import stop
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -9,7 +9,8 @@ from importlib.metadata import distributions
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from nodelint import __version__, project
+from nodelint import __version__
+from nodelint.base import project
 from nodelint.edits.formatting import scalar
 
 if TYPE_CHECKING:

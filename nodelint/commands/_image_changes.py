@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from nodelint.commands import discovered, now, session_of, settings_of, unread, unreadable
 from nodelint.ec2.snapshot import Snapshot
-from nodelint.lint.context import Context
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool, served
 from nodelint.report.snapshot import SnapshotDifference
+from nodelint.rule.context import Context
 
 if TYPE_CHECKING:
     from nodelint.commands._flags import DiffFlags

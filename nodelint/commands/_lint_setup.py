@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import exclude, include, session_of, unusable
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
 
-    from nodelint.build import Inventory
-    from nodelint.build.built import Unbuilt
-    from nodelint.build.kustomize import UnbuiltOverlay
-    from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import FactFlags
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.external.render import Rendering
+    from nodelint.forms.kustomize.build import UnbuiltOverlay
+    from nodelint.forms.rendered import Unbuilt
+    from nodelint.inventory import Inventory
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
-    from nodelint.lint.config import Settings
     from nodelint.lint.engine import LintRequest, Report, Target
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.results import Skipped
-    from nodelint.session import Session
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -137,7 +137,7 @@ class Judging(NamedTuple):
     @property
     def reported(self) -> list[str]:
         """The rules whose findings are reported, by the names that they have and had."""
-        from nodelint.lint.rule import all_names
+        from nodelint.rule.definition import all_names
 
         rules = self.session.rules
         return sorted(
@@ -153,8 +153,8 @@ def judging(
     rendering: Rendering | None = None,
 ) -> Judging:
     """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
-    from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
+    from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
@@ -178,8 +178,8 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     """
     if not (settings.kustomize or settings.helm):
         return None
-    from nodelint.build.rendered import parts, render
-    from nodelint.session import Session
+    from nodelint.config.session import Session
+    from nodelint.forms.external.render import parts, render
 
     exclude = Session(settings).exclude
     built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
@@ -200,7 +200,7 @@ def judge_of(
     """
 
     def judge(sources: Sequence[Source], request: LintRequest) -> Report:
-        from nodelint.build import build
+        from nodelint.inventory import build
         from nodelint.lint.engine import lint
 
         if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
@@ -233,7 +233,7 @@ def skip_remote(remote: Sequence[Unbuilt]) -> Iterator[Skipped]:
 
 def known(session: Session) -> Sequence[KnownFinding] | None:
     """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config.file import ConfigError
 
     try:
         return session.known

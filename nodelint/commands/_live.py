@@ -11,7 +11,7 @@ import click
 
 from nodelint.commands import say, stop
 from nodelint.commands._shell_completion import files
-from nodelint.source.files.safe_read import error_reason
+from nodelint.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
@@ -77,9 +77,9 @@ def _text(path: str) -> str:
 
 def _ask_kubectl(workloads: bool) -> list[str]:
     """What kubectl answers, with the context that it has now."""
-    from nodelint import programs
     from nodelint.drift import cluster_pods
     from nodelint.drift.cluster import KINDS
+    from nodelint.files import programs
 
     path = programs.program(_KUBECTL)
     if path is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
     from nodelint.lint.engine import Report, Result
     from nodelint.plan import UnreadFiles
-    from nodelint.source import Source
+    from nodelint.text import Source
 
 
 def unread_places(

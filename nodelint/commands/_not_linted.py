@@ -6,18 +6,18 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from nodelint.files.discover import ENDINGS, SET_ASIDE
+from nodelint.files.links import CHART
+from nodelint.files.safe_read import read, read_in_place, repository
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, patched_in
 from nodelint.report.skipped import Unread
-from nodelint.source.files.discover import ENDINGS, SET_ASIDE
-from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
-from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import read, read_in_place, repository
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
-    from nodelint.source.files.discover import Discovery
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -122,7 +122,7 @@ def _hidden(found: Discovery) -> Iterator[Unread]:
 
 def _texts(found: Discovery) -> Iterator[Unread]:
     from nodelint.model.documents import left_out, objects
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     candidates = sorted({*found.unread, *found.glanced})
     for kind, endings in _TEXTS.items():

@@ -7,14 +7,14 @@ import tempfile
 from contextlib import contextmanager
 
 from nodelint.commands import stop
-from nodelint.source.files.safe_read import error_reason
+from nodelint.files.safe_read import error_reason
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
 
     None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
     """
-    from nodelint.source.files.discover import may_hold_objects
-    from nodelint.source.files.globs import Globs
-    from nodelint.source.git.git_revision import base, commit, write_files
-    from nodelint.source.git.repository import GitError, repository
+    from nodelint.files.discover import may_hold_objects
+    from nodelint.files.git.git_revision import base, commit, write_files
+    from nodelint.files.git.repository import GitError, repository
+    from nodelint.files.globs import Globs
 
     first = next((path for path in paths if os.path.exists(path)), os.curdir)
     folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir

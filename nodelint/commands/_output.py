@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.printable import escaped_json, screened
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import echo, echo_json, stop, today
 from nodelint.commands._terminal import look
-from nodelint.printable import escaped_json, screened
-from nodelint.source.files.safe_read import error_reason, repository
-from nodelint.tuples import NamedTuple
+from nodelint.files.safe_read import error_reason, repository
 
 TYPE_CHECKING = False
 
@@ -140,7 +140,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOp
         if path is None:
             _print(form, report, run, words)
             continue
-        from nodelint.source.files.atomic_write import replace
+        from nodelint.files.atomic_write import replace
 
         try:
             replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))

@@ -23,7 +23,7 @@ from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
-from nodelint.source.files.safe_read import error_reason
+from nodelint.files.safe_read import error_reason
 
 TYPE_CHECKING = False
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from nodelint.build.switched_off import Address
     from nodelint.commands._flags import PlanSettingFlags
+    from nodelint.config.release_selection import Choose
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
-    from nodelint.lint.config import Settings
+    from nodelint.forms.terraform.switched_off import Address
     from nodelint.lint.engine import LintRequest, Report
-    from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
     from nodelint.report.plan_json import Findings
-    from nodelint.session import Session
 
 GATES = ("drift", "launch", "error", "never")
 
@@ -98,7 +98,7 @@ def _write_outputs(wanted: Sequence[Output], plan: Plan, findings: Findings) -> 
         if path is None:
             echo(text, nl=False)
             continue
-        from nodelint.source.files.atomic_write import replace
+        from nodelint.files.atomic_write import replace
 
         try:
             replace(path, text.encode("utf-8", "replace"))
@@ -300,7 +300,7 @@ def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
         path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) for path in (*read.found.seen, *other.found.seen)
     ):
         return frozenset()
-    from nodelint.build.switched_off import find_addresses
+    from nodelint.forms.terraform.switched_off import find_addresses
 
     def place(side: Read, address: Address) -> Address:
         return os.path.relpath(address[0], side.root) if side.root else address[0], *address[1:]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
     from nodelint.commands._revisions import Read
+    from nodelint.config.settings import Settings
     from nodelint.fit.tree import Tree
-    from nodelint.lint.config import Settings
     from nodelint.plan import PlanOptions
     from nodelint.plan.workloads import WorkloadChange
 
@@ -36,13 +36,13 @@ def workload_changes(
 
 
 def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:
-    from nodelint.build import read_inventory
     from nodelint.fit.tree import Tree
-    from nodelint.lint.context import Context
-    from nodelint.lint.target import Target
+    from nodelint.inventory import read_inventory
     from nodelint.model.cluster_objects import PATTERN, ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
+    from nodelint.rule.context import Context
+    from nodelint.rule.target import Target
 
     ours = [obj for obj in side.inventory.objects() if not obj.of_cluster and id(obj) not in absent]
     ours += [obj for source in side.beside for obj in objects(source)]

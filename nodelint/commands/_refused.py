@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from nodelint.base.printable import printable
 from nodelint.commands import echo
 from nodelint.commands._terminal import look
-from nodelint.printable import printable
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from nodelint.lint.context import Context
     from nodelint.model.manifest import NodePool
+    from nodelint.rule.context import Context
 
 _MOST = 5
 """Objects that are named; `check` names all."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import discovered
 from nodelint.model.finding import span_of
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodelint.build import Inventory
-    from nodelint.build.rendered import Rendering
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.external.render import Rendering
+    from nodelint.inventory import Inventory
     from nodelint.plan import Plan
     from nodelint.report.plan_json import Findings
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
 
 class Read(NamedTuple):
@@ -46,9 +46,9 @@ def read_side(
     Classes that are not available are looked for in the repository around, unless the side is `whole`. What the
     `other` side holds too is read once.
     """
-    from nodelint.build import read_inventory
     from nodelint.commands._lint_setup import rendered
-    from nodelint.session import Session
+    from nodelint.config.session import Session
+    from nodelint.inventory import read_inventory
 
     known = None
     if other is not None:
@@ -64,7 +64,7 @@ def read_side(
 
 
 def _nothing() -> Discovery:
-    from nodelint.source.files.discover import Discovery
+    from nodelint.files.discover import Discovery
 
     return Discovery()
 

@@ -22,7 +22,7 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     from click.shell_completion import CompletionItem
 
-    from nodelint.lint.rule import GROUPS, bundled
+    from nodelint.rule.definition import GROUPS, bundled
 
     names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
     known = sorted([*names, *GROUPS] if parameter.multiple else names)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.files import safe_read
+from nodelint.files.safe_read import error_reason
 from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
-from nodelint.source import Source
-from nodelint.source.files import safe_read
-from nodelint.source.files.safe_read import error_reason
-from nodelint.source.syntax_errors import SetAside
-from nodelint.source.text import YAML_NAMES
+from nodelint.text import Source
+from nodelint.text.source import YAML_NAMES
+from nodelint.text.syntax_errors import SetAside
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.build.built import Built
     from nodelint.commands._revisions import Read
-    from nodelint.source import SourceText
-    from nodelint.source.syntax_errors import SyntaxProblem
+    from nodelint.forms.rendered import Built
+    from nodelint.text import SourceText
+    from nodelint.text.syntax_errors import SyntaxProblem
 
 _LARGEST = 16 << 20
 
@@ -112,7 +112,7 @@ class _Side:
         for built in self.builds:
             yield from map(self.below, built.parts)
         if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in self._read_sources):
-            from nodelint.build.unread_inputs import list_inputs
+            from nodelint.inventory.unread_inputs import list_inputs
 
             yield from map(self.below, list_inputs(self._read_sources, self.builds))
 
@@ -123,7 +123,7 @@ class _Side:
             return None
         if isinstance(data, str):
             return self._unread(path, Source(path, ""), 0, data)._replace(is_folder=path in self._closed_folders)
-        from nodelint.build.syntax_check import find_fault
+        from nodelint.forms.syntax_check import find_fault
 
         source, fault = find_fault(self._whole(path), data)
         if fault is not None and "{{" in source.text and other._is_template(path):
@@ -141,7 +141,7 @@ class _Side:
         data = self.content(path)
         if not isinstance(data, bytes) or b"{{" not in data:
             return False
-        from nodelint.build.syntax_check import find_fault
+        from nodelint.forms.syntax_check import find_fault
 
         return find_fault(self._whole(path), data)[1] is not None
 
@@ -197,8 +197,8 @@ class _Side:
         self, files: Sequence[UnreadFile], other: _Side, of_builds: dict[int, UnreadFile]
     ) -> Iterator[tuple[str, UnreadFile]]:
         """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
-        from nodelint.build.syntax_check import TERRAFORM
-        from nodelint.source.templates.charts import chart_of
+        from nodelint.forms.helm.charts import chart_of
+        from nodelint.forms.syntax_check import TERRAFORM
 
         for path in self._sources:
             taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
@@ -212,8 +212,8 @@ class _Side:
 
     def _match(self, parts: set[str], cluster: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
         """The first of the files that is among some parts, or in their module or chart."""
-        from nodelint.build.syntax_check import TERRAFORM
-        from nodelint.source.templates.charts import chart_of
+        from nodelint.forms.helm.charts import chart_of
+        from nodelint.forms.syntax_check import TERRAFORM
 
         modules = {os.path.dirname(part) for part in parts if part.endswith(TERRAFORM)}
         modules |= {_without_dot(self.below(cluster))} if cluster else set()
@@ -228,7 +228,7 @@ class _Side:
 
 def _is_in_chart(path: str, folder: str) -> bool:
     """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
-    from nodelint.source.files.links import CHART
+    from nodelint.files.links import CHART
 
     below = path.removeprefix(folder)
     always = below in (CHART, "values.yaml") or below.startswith(

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from nodelint.files import safe_read
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
-from nodelint.source import Node
-from nodelint.source.files import safe_read
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nodelint.build.unread_releases import UnreadRelease
     from nodelint.commands._revisions import Read
+    from nodelint.forms.terraform.unread_releases import UnreadRelease
     from nodelint.model.manifest import Object
-    from nodelint.source import Source
+    from nodelint.text import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys that pools and classes have, and charts that make these take from their values."""
@@ -81,10 +81,10 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
-    from nodelint.build.syntax_check import TERRAFORM
-    from nodelint.build.unread_releases import find_unread_releases
-    from nodelint.source.templates.charts import chart_of
-    from nodelint.source.terraform.tfvalues import Modules
+    from nodelint.forms.helm.charts import chart_of
+    from nodelint.forms.syntax_check import TERRAFORM
+    from nodelint.forms.terraform.unread_releases import find_unread_releases
+    from nodelint.forms.terraform.values import Modules
 
     charts = set(map(chart_of, paths))
     if not any(charts) or not any(path.endswith(TERRAFORM) for path in side.found.seen):
@@ -104,7 +104,7 @@ def _list_charts(side: Read) -> dict[str, Object]:
     unknown = [obj for obj in side.inventory.objects() if obj.source.masked and holds_unknown(obj)]
     if not unknown:
         return {}
-    from nodelint.source.templates.charts import chart_of
+    from nodelint.forms.helm.charts import chart_of
 
     found = {}
     for obj in unknown:

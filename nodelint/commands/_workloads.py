@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.lint.config import Settings
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.manifest import NodePool, Object
-    from nodelint.session import Session
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
 RULE = "no-pool-for-workload"
 _OF_ALL = "untolerated-taint"
@@ -39,7 +39,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     if not pools:
         return False
     from nodelint.model.cluster_objects import PATTERN
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     keys = [key.encode() for key in own_keys(pools)]
     every = _OF_ALL in selected or pools_are_complete(session.settings)
@@ -115,8 +115,8 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
 
     What an overlay adds to an object decides where its pods go as much as what the base has.
     """
+    from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
     from nodelint.model.cluster_objects import PATTERN
-    from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 
     if not selecting:
         return
@@ -152,7 +152,7 @@ _SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations", b"node_selector",
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
     """The text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
-    from nodelint.source.files.safe_read import read_in_place
+    from nodelint.files.safe_read import read_in_place
 
     try:
         data = read_in_place(path)
@@ -192,7 +192,7 @@ def _is_whole(found: Discovery) -> bool:
     """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
     if found.unreadable or any(source.problems for source in found.sources):
         return False
-    from nodelint.source.files.safe_read import is_inside, repository
+    from nodelint.files.safe_read import is_inside, repository
 
     for place in {os.path.dirname(source.path) for source in found.sources}:
         root = repository(os.path.abspath(place))
@@ -203,7 +203,7 @@ def _is_whole(found: Discovery) -> bool:
 
 def read_texts(paths: Sequence[str]) -> list[str]:
     """The texts of files; nothing of those that cannot be read any more."""
-    from nodelint.source.files.safe_read import read
+    from nodelint.files.safe_read import read
 
     found = []
     for path in paths:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.printable import printable
 from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, unreadable, unusable, versions
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judge_of, judging, judging_options, rendered
 from nodelint.commands._shell_completion import files
+from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
-from nodelint.printable import printable
-from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -68,9 +68,9 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         stop(f"{path}: there is no baseline to prune")
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
+    from nodelint.config.file import ConfigError
+    from nodelint.files.atomic_write import replace
     from nodelint.lint import baseline
-    from nodelint.lint.config_file import ConfigError
-    from nodelint.source.files.atomic_write import replace
 
     ready = judging(found, fact_flags, settings, paths, built)
     if found.unreadable:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.files.discover import Discovery
     from nodelint.model.manifest import NodePool
-    from nodelint.source.files.discover import Discovery
 
 _EXIT = """
 \b
@@ -76,10 +76,10 @@ def command(
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
-    from nodelint.build import read_inventory
-    from nodelint.lint.context import Context
+    from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+    from nodelint.rule.context import Context
 
     inventory, session = read_inventory(found), session_of(settings)
     found.unreadable += unread(found, "not explained")

@@ -31,14 +31,14 @@ from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
 from nodelint.model.ranges import only
-from nodelint.release_evidence.release_choice import Chosen
+from nodelint.releases.release_choice import Chosen
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from nodelint.build import Inventory
     from nodelint.commands._flags import HashFlags
     from nodelint.drift.cluster import Cluster
+    from nodelint.inventory import Inventory
     from nodelint.lint.engine import Target
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
@@ -87,7 +87,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     session = session_of(settings)
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
-    from nodelint.build import read_inventory
+    from nodelint.inventory import read_inventory
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint import project
+from nodelint.base import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand
+from nodelint.files.safe_read import error_reason, read, repository
 from nodelint.model.messages import counted
-from nodelint.source.files.safe_read import error_reason, read, repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nodelint.commands._detect_setup import Survey
     from nodelint.edits.formatting import Plain
-    from nodelint.release_evidence import Evidence
-    from nodelint.source import Source
+    from nodelint.releases import Evidence
+    from nodelint.text import Source
 
 _CONFIG = "nodelint.yaml"
 _HOOKS = ".pre-commit-config.yaml"
@@ -73,8 +73,8 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
 
 def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: str | None) -> bool:
     """Write nodelint.yaml; whether that failed."""
-    from nodelint.lint.config import find
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config.file import ConfigError
+    from nodelint.config.settings import find
 
     path = os.path.normpath(os.path.join(top, _CONFIG))
     try:
@@ -157,7 +157,7 @@ def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) ->
 def _hook(top: str, dry_run: bool) -> bool:
     """Add the hook to the pre-commit configuration, or make one; whether that failed."""
     from nodelint.commands._hook import hook, hook_lines
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     item = hook()
     path = os.path.normpath(os.path.join(top, _HOOKS))
@@ -195,9 +195,9 @@ def _hook(top: str, dry_run: bool) -> bool:
 
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     """The same file with one more repository at the end of its list; None where it holds no such list."""
-    from nodelint.build.values import nodes_of
     from nodelint.edits import NotEditable, add_item, apply
-    from nodelint.source import Source
+    from nodelint.forms.lib.values import nodes_of
+    from nodelint.text import Source
 
     roots = nodes_of(old)
     listed = roots[0].get("repos") if len(roots) == 1 else None
@@ -214,7 +214,7 @@ def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
 
 
 def _write_file(path: str, text: str, done: str = "written", before: bytes | None = None) -> bool:
-    from nodelint.source.files.atomic_write import replace
+    from nodelint.files.atomic_write import replace
 
     try:
         replace(path, text.encode(), before)

@@ -9,7 +9,7 @@ import click
 
 from nodelint.commands import now, stop
 from nodelint.commands._help import GroupedCommand
-from nodelint.source.files.safe_read import error_reason
+from nodelint.files.safe_read import error_reason
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nodelint import __version__
+from nodelint.base.printable import printable
 from nodelint.commands import (
     CLEAN,
     LACKING,
@@ -29,20 +30,19 @@ from nodelint.commands import (
 )
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
-from nodelint.lint.config import REGION
+from nodelint.config.session import Session
+from nodelint.config.settings import REGION
 from nodelint.model.messages import counted
-from nodelint.printable import printable
-from nodelint.session import Session
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import RefreshFlags
+    from nodelint.config.settings import Settings
     from nodelint.ec2.questions import ClassesAt
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
-    from nodelint.lint.config import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.report.snapshot import Asking
-    from nodelint.source.files.discover import Discovery
 
 _LISTED = 20
 """Names of instance types in a line."""
@@ -140,7 +140,7 @@ def command(
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
     """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
-    from nodelint.build import read_inventory
+    from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
@@ -287,8 +287,8 @@ def _end(
     """Print what was asked and what comes next, and exit with the code that follows from it."""
     import shlex
 
-    from nodelint.lint import rule
     from nodelint.report.snapshot import refresh_text
+    from nodelint.rule import definition as rule
 
     needs = {
         name: skipped_rule.needs for name, skipped_rule in rule.load(rule.bundled()).items() if skipped_rule.needs

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import RuleFlags
-    from nodelint.lint.rule import Rule
+    from nodelint.rule.definition import Rule
 
 
 @click.command(cls=GroupedCommand)
@@ -55,8 +55,8 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
                    (default, strict)
       practice     what a careful team decides once (strict)
     """
-    from nodelint.lint import rule
     from nodelint.report.rule_text import list_lines, rule_data
+    from nodelint.rule import definition as rule
 
     rules = bundled = rule.load(rule.bundled())
     if name is None or name not in rules:
@@ -76,7 +76,7 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
         echo("\n".join(list_lines(chosen, look(page=True), named)).rstrip())
         return
     if name not in rules:
-        from nodelint.lint.config import no_rule
+        from nodelint.config.settings import no_rule
 
         stop(no_rule(name, rules))
     _print_page(rules[name], rules, name in bundled, form)
@@ -113,8 +113,8 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
 
 def _subject_named(subject: str) -> str:
     """The subject of that name, whatever its capitals; ends the run where there is none."""
-    from nodelint.lint.rule import SUBJECTS
     from nodelint.model.messages import did_you_mean
+    from nodelint.rule.definition import SUBJECTS
 
     known = {name.lower(): name for name in SUBJECTS}
     if subject.lower() not in known:

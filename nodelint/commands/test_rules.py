@@ -15,8 +15,8 @@ from nodelint.model.messages import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodelint.lint.rule import Rule
-    from nodelint.rule_laws import BrokenLaw
+    from nodelint.laws.rule_laws import BrokenLaw
+    from nodelint.rule.definition import Rule
 
 _EXIT = """
 \b
@@ -51,8 +51,8 @@ def command(folders: Sequence[str], config: str | None) -> None:
     """
     settings = settings_of({"rules": folders, "config": config})
     session = session_of(settings)
-    from nodelint.lint.rule import load_bundled
-    from nodelint.rule_laws import Trial, cases
+    from nodelint.laws.rule_laws import Trial, cases
+    from nodelint.rule.definition import load_bundled
 
     policies = {policy.name for policy, _ in settings.policies}
     rules = [rule for name, rule in session.rules.items() if name in policies or name not in load_bundled()]

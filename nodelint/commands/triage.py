@@ -30,14 +30,14 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
+from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
-from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import TriageFlags
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
     from nodelint.lint.engine import Report
     from nodelint.triage import Triage
 

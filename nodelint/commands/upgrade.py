@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import UpgradeFlags
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
-    from nodelint.source.files.discover import Discovery
     from nodelint.upgrade import Upgrade
 
 _EXIT = """
@@ -131,8 +131,8 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     """
     if settings.karpenter_named and settings.kubernetes is not None:
         return settings.karpenter, settings.kubernetes
+    from nodelint.config.session import Session
     from nodelint.model.documents import objects
-    from nodelint.session import Session
 
     choose = Session(settings).choose(found)
     each_of = [choose(obj) for source in found.sources for obj in objects(source)] if choose is not None else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.caching import cache
+from nodelint.base.caching import cache
 
 TYPE_CHECKING = False
 

@@ -13,13 +13,13 @@ from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, behaves
-from nodelint.source import Node, UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node, UnknownValue
 
 TYPE_CHECKING = False
 

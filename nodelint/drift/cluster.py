@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.cluster_pods import read_budget, read_pod
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

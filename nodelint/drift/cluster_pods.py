@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import behaves
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.model.releases import releases_match
-from nodelint.source import UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 

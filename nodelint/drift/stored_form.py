@@ -8,8 +8,8 @@ from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.releases import is_newer
-from nodelint.source import UnknownValue
-from nodelint.source.missing import is_null
+from nodelint.text import UnknownValue
+from nodelint.text.missing import is_null
 
 TYPE_CHECKING = False
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodelint.drift.hashstructure import Path
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class Placeholder(UnknownValue):
@@ -46,7 +46,7 @@ def placeholder_text(node: Node) -> str:
     source = node.source
     if source.built is None:
         return text
-    from nodelint.source.terraform.tfencode import UNSET
+    from nodelint.forms.terraform.encode import UNSET
 
     if UNSET not in text:
         return text

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.stored_form import Placeholder
-from nodelint.tuples import NamedTuple
 
 _FORMS = (
     r"\$\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\$\([A-Za-z_][\w.]*\)|\$[A-Z_][A-Z0-9_]*(?!\w)"

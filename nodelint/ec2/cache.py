@@ -22,9 +22,9 @@ from nodelint.ec2.snapshot import (
     snapshot_text,
     with_region_alone,
 )
+from nodelint.files import safe_read
+from nodelint.files.safe_read import error_reason, repository
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
-from nodelint.source.files import safe_read
-from nodelint.source.files.safe_read import error_reason, repository
 
 TYPE_CHECKING = False
 
@@ -121,7 +121,7 @@ def check_ours(path: str) -> None:
 
 def check_place(path: str) -> None:
     """Make sure that a path leads out of its repository by no link. Raises Unusable."""
-    from nodelint.source.files.atomic_write import place
+    from nodelint.files.atomic_write import place
 
     try:
         place(path)
@@ -131,7 +131,7 @@ def check_place(path: str) -> None:
 
 def write(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot whole or not at all. Raises Unusable; an old file is then as it was."""
-    from nodelint.source.files.atomic_write import replace
+    from nodelint.files.atomic_write import replace
 
     try:
         replace(path, snapshot_text(snapshot).encode())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.snapshot import (
     Answer,
     CapacityReservation,
@@ -26,7 +27,6 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.messages import short
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -41,8 +41,8 @@ from nodelint.ec2.snapshot import (
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.source import Source
-from nodelint.source.yaml.compose import compose
+from nodelint.text import Source
+from nodelint.text.yaml.compose import compose
 
 _NOW = "2026-11-20T12:00:00Z"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 TYPE_CHECKING = False
 

@@ -26,12 +26,12 @@ from nodelint.edits.collections import (
     root_of,
 )
 from nodelint.edits.comments import with_comments
-from nodelint.edits.dialect import dialect_of
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
 from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
+from nodelint.edits.writer import dialect_of
 from nodelint.model.finding import Edit, PendingEdits
-from nodelint.source import Document, Source, SourceText, reread, reread_document
-from nodelint.source.nodes import Node
+from nodelint.text import Document, Source, SourceText, reread, reread_document
+from nodelint.text.nodes import Node
 
 TYPE_CHECKING = False
 

@@ -18,9 +18,9 @@ from nodelint.edits.formatting import (
     line_start,
 )
 from nodelint.model.finding import Edit
-from nodelint.source import Document, SourceText
-from nodelint.source.nodes import MappingEntry, Node
-from nodelint.source.placeholders import CODE
+from nodelint.text import Document, SourceText
+from nodelint.text.nodes import MappingEntry, Node
+from nodelint.text.placeholders import CODE
 
 
 class NotEditable(Exception):

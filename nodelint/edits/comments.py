@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nodelint.edits.formatting import line_end
 from nodelint.model.finding import Edit
-from nodelint.source.nodes import Node
+from nodelint.text.nodes import Node
 
 
 def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node: Node) -> list[Edit]:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from nodelint.source.nodes import Node, Style
-from nodelint.source.yaml.scalars import reads_as_text
+from nodelint.text.nodes import Node, Style
+from nodelint.text.yaml.scalars import reads_as_text
 
 Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.edits.collections import NotEditable
 from nodelint.edits.formatting import Plain
 from nodelint.model.finding import Edit
-from nodelint.source.nodes import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text.nodes import Node
 
 
 class Operations(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from nodelint.edits.collections import NotEditable, document_of, members_of
 from nodelint.model.finding import Edit
-from nodelint.source import SourceText, read_alone, reread_document
-from nodelint.source.nodes import Node
+from nodelint.text import SourceText, read_alone, reread_document
+from nodelint.text.nodes import Node
 
 
 def difference(source: SourceText, start: int, old: str, new: str, known: tuple[int, int] = (0, 0)) -> Edit:

@@ -41,7 +41,7 @@ from nodelint.edits.formatting import (
     scalar,
 )
 from nodelint.model.finding import Edit
-from nodelint.source.nodes import MappingEntry, Node
+from nodelint.text.nodes import MappingEntry, Node
 
 SUFFIX = ".yaml"
 MOVES_TEXT = True

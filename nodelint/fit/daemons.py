@@ -12,7 +12,7 @@ from nodelint.fit.pods import Daemon, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.folders import REGION, path_in_repository
-from nodelint.source import SourceText
+from nodelint.text import SourceText
 
 _STDIN = "-"
 """The path of what standard input brought: whoever hands it over means the pools beside it."""

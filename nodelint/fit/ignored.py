@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.fit.pods import LabelExpression, Pod
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import OPERATORS, Requirement, Requirements, integer, normalize, well_known
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 NODE_POOL = "karpenter.sh/nodepool"
 HOSTNAME = "kubernetes.io/hostname"

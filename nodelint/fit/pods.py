@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.karpenter.images import UnknownFact
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 TYPE_CHECKING = False
 

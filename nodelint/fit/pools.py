@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, LabelExpression, Pod, Toleration, add_requests
@@ -16,14 +17,13 @@ from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool, Taint
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
-    from nodelint.release_evidence.settings import ControllerFacts
+    from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves room for daemons type by type, and counts room only where there is an offer."""

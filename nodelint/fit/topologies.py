@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, NODE_POOL
 from nodelint.fit.pods import Toleration, TopologyKey
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize
-from nodelint.tuples import NamedTuple
 
 _HONORS_TAINTS = Version(1, 3, 0)
 """The first release for which domains of nodes that a pod does not tolerate are none."""

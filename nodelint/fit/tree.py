@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
@@ -19,7 +20,6 @@ from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirements, normalize, well_known
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

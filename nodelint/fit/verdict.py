@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, TopologyKey, add_requests
@@ -19,8 +20,7 @@ from nodelint.model import quantities
 from nodelint.model.manifest import Taint
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -14,7 +14,7 @@ from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_n
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 ALTERNATIVES = Version(1, 13, 0)
 

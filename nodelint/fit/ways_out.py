@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import NODE_POOL
 from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
@@ -14,8 +15,7 @@ from nodelint.karpenter.spelling import Words
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.requirement import Requirement, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 
 class WayOut(NamedTuple):

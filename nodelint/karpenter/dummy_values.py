@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from nodelint.data import table
-from nodelint.source.placeholders import holds_any, left_by_hand
+from nodelint.text.placeholders import holds_any, left_by_hand
 
 _HEX = frozenset("0123456789abcdef")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.requirement import normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 
 class PoolRequirement(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from nodelint.base.tuples import Generic, NamedTuple
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.questions import (
@@ -25,8 +26,7 @@ from nodelint.model.keys import REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import Generic, NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 TYPE_CHECKING = False
 

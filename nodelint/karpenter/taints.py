@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.spelling import distance, squash
 from nodelint.model.gvk import AWS_GROUP, CORE_GROUP
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

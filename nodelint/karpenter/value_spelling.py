@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, names_elsewhere
 from nodelint.karpenter.controller.syntax import label_value_fault
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, squash
 from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
-from nodelint.tuples import NamedTuple
 
 _WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply, reread_edited
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, served
 from nodelint.model.releases import Version
-from nodelint.source import Source, SourceText, reread
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source, SourceText, reread
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
@@ -263,7 +263,7 @@ def _why_twins(
             gained |= (_names(new) - _names(old)).keys()
     if not gained:
         return None
-    from nodelint.lint.clusters import namesakes
+    from nodelint.rule.clusters import namesakes
 
     known = set(map(id, before))
     texts = (*after, *(text for text in other_texts if id(text) not in known))

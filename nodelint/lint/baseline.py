@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field, fingerprints, relative
 from nodelint.lint.results import once_in_a_run
-from nodelint.tuples import NamedTuple
 
 FORMAT = 1
 """The version of the file format. A reader refuses any other."""

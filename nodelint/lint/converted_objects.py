@@ -11,14 +11,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.edits import apply, if_editable, set_value
-from nodelint.lint.context import Context
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Span, span_of
 from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import Object, Retired, served
-from nodelint.source import SourceText, reread
-from nodelint.source.nodes import Node
+from nodelint.rule.context import Context
+from nodelint.text import SourceText, reread
+from nodelint.text.nodes import Node
 
 _NO_FAMILY = "an AWSNodeTemplate without amiFamily takes AL2"
 

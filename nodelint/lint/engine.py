@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.globs import Globs
 from nodelint.lint.judging import (
     MAX_FINDINGS,
     ObjectMap,
@@ -14,23 +16,21 @@ from nodelint.lint.judging import (
     share_objects,
 )
 from nodelint.lint.results import Result, Skipped, each_place, hold_reminders, once_in_a_run, unique
-from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.suppression_filter import apply_suppressions
-from nodelint.lint.target import Target
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.providers import judged_in_part
-from nodelint.source import Source
-from nodelint.source.files.globs import Globs
-from nodelint.tuples import NamedTuple
+from nodelint.rule.definition import GROUPS, PROFILES, Group, Rule
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.build.built import Built, Unbuilt
+    from nodelint.forms.rendered import Built, Unbuilt
     from nodelint.lint.incremental import ResultCaches
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 __all__ = [
     "DEFAULTS",
@@ -145,7 +145,7 @@ def lint(
     target, rules, selection, context_sources = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
-        from nodelint.lint.built_objects import Replacement
+        from nodelint.lint.rendered import Replacement
 
         replacement = Replacement(built)
         requested = replacement.left(requested)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from nodelint.lint.engine import Result
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 NAME = "nodelint/v1"
 """What the marks are called where other tools keep them; another number where the same finding gets another mark."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.lint.results import Result
 from nodelint.model.finding import Edit
-from nodelint.source import Source
-from nodelint.source.text import YAML_NAMES
+from nodelint.text import Source
+from nodelint.text.source import YAML_NAMES
 
 Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
 """Why some sources are worse with some fixes in them; None when they are not."""

@@ -2,7 +2,7 @@
 
 A rule may ask its object and the `Context`. What it asks of other objects is noted. In the next run the same
 questions are asked again, and only rules that get another answer look at the object once more. Objects that are kept
-are the very same (see `source.incremental`); one that was read again is another, and so is the answer that names it.
+are the very same (see `text.incremental`); one that was read again is another, and so is the answer that names it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
 
-from nodelint.lint.context import Context
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.recording_context import Answers, Beginning, Question, RecordingContext
 from nodelint.lint.results import Result, RuleOutput, Skipped, drop_superseded
 from nodelint.model.finding import Edit, Finding, Span
 from nodelint.model.manifest import Object
-from nodelint.source.incremental import Moved
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.text.incremental import Moved
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from nodelint.lint.rule import Rule
+    from nodelint.rule.definition import Rule
 
     _Place = TypeVar("_Place", Span, Edit)
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
-from nodelint.caching import cache
+from nodelint.base.caching import cache
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
-from nodelint.lint.context import Context
 from nodelint.lint.results import (
     Result,
     RuleOutput,
@@ -19,18 +19,18 @@ from nodelint.lint.results import (
     hold_to_known,
     merge_releases,
 )
-from nodelint.lint.rule import Rule, bundled, former_names, load_check
-from nodelint.lint.target import Target
 from nodelint.model.finding import Finding, Findings
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
-from nodelint.source import Source
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, bundled, former_names, load_check
+from nodelint.rule.target import Target
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.incremental import ResultCache, ResultCaches
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 MAX_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import LintRequest, Report, Result, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.ranges import Releases, only, runs
 from nodelint.model.releases import RELEASES, Version, releases_match, target
-from nodelint.release_evidence.release_choice import Chosen
-from nodelint.source import Source
-from nodelint.tuples import NamedTuple
+from nodelint.releases.release_choice import Chosen
+from nodelint.rule.definition import Rule
+from nodelint.text import Source
 
 _WIDELY_RUN = "1.2"
 """A line of releases that many clusters run, and that gets fixes for long."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
+from nodelint.rule.context import Context
 
 TYPE_CHECKING = False
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nodelint.apiserver import SchemaProblem
+    from nodelint.convert import Conversion
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.tree import Tree
-    from nodelint.karpenter.convert import Conversion
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
-    from nodelint.lint.target import Target
-    from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
-    from nodelint.release_evidence.settings import ControllerFacts
+    from nodelint.releases.settings import ControllerFacts
+    from nodelint.rule.target import Target
+    from nodelint.rule.templates import Templates
 
     _T = TypeVar("_T")
     _Asked = TypeVar("_Asked", bound=Object)

@@ -7,20 +7,20 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from nodelint.lint.rule import Rule
+from nodelint.base.tuples import NamedTuple
 from nodelint.model import messages
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
 from nodelint.model.span_index import SpanIndex
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.rule.definition import Rule
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 
 class Result(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from nodelint.lint.context import Context
 from nodelint.lint.results import Result
-from nodelint.lint.rule import Rule
-from nodelint.lint.suppressions import Suppression, suppressions
 from nodelint.model.finding import Finding
 from nodelint.model.span_index import SpanIndex
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule
+from nodelint.rule.suppressions import Suppression, suppressions
+from nodelint.text import Source
 
 
 def apply_suppressions(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.lint.results import Result
 from nodelint.model.manifest import Object
-from nodelint.source import UNKNOWN, Node
-from nodelint.source.nodes import MappingEntry
-from nodelint.source.placeholders import BranchSpan, branches
+from nodelint.text import UNKNOWN, Node
+from nodelint.text.nodes import MappingEntry
+from nodelint.text.placeholders import BranchSpan, branches
 
 _MOST = 8
 """Branches of one object that are judged: each costs as much as an object."""

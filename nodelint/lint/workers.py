@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
-from nodelint.source import Node, SourceText
+from nodelint.text import Node, SourceText
 
 _Result = TypeVar("_Result")
 

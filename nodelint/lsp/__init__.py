@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 
-from nodelint.printable import printable_lines
+from nodelint.base.printable import printable_lines
 
 _FORMAT = "nodelint lsp: %(message)s"
 

@@ -10,13 +10,13 @@ from nodelint.edits import apply
 from nodelint.edits.line_diff import opcodes
 from nodelint.lint.autofix import why_broken
 from nodelint.lint.engine import Result
-from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View
 from nodelint.lsp.titles import describe_edits
 from nodelint.model.finding import Edit, by_source
-from nodelint.source import Source, SourceText, reread
+from nodelint.rule.suppressions import suppressions
+from nodelint.text import Source, SourceText, reread
 
 FIX_ALL = "source.fixAll.nodelint"
 

@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.build import Inventory, build
-from nodelint.build.built import Built
+from nodelint.files.links import CHART
+from nodelint.files.safe_read import repository
+from nodelint.forms.rendered import Built
+from nodelint.inventory import Inventory, build
 from nodelint.model.documents import objects
-from nodelint.source import Source
-from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import repository
+from nodelint.text import Source
 
 _TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json", ".tftpl", ".tpl")
 _OF_MODULES_ELSEWHERE = (".tfvars", ".tfvars.json", ".hcl")

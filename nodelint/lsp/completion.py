@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types
 
 from nodelint.apiserver.schema_node import SchemaNode
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing
@@ -20,7 +21,6 @@ from nodelint.lsp.project import Buffer, View
 from nodelint.lsp.skeletons import beginnings
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, INSTANCE_TYPE
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known
-from nodelint.tuples import NamedTuple
 
 _REQUIREMENTS = ("spec", "template", "spec", "requirements", "-")
 _LABELS = ("spec", "template", "metadata", "labels")

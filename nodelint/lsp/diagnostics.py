@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
+from nodelint.base.printable import printable
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.project import Buffer, ProjectProblem, View
 from nodelint.model.finding import SEVERITIES, Severity, Span
-from nodelint.printable import printable
 from nodelint.report.style import rule_page
 
 SOURCE = "nodelint"

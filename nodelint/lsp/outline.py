@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.gvk import AWS_GROUP, CORE_GROUP, GROUPS
-from nodelint.tuples import NamedTuple
 
 _KEY = re.compile(r"""("[^"\n]*"|'[^'\n]*'|[^\s\-#:,\[\]{}"'&*!|>%@`](?:[^:#\n]*[^:#\s])?)[ \t]*+:(?=[ \t]|$)""")
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")

@@ -16,27 +16,28 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint.build import Inventory, kustomizations_of, may_fill
+from nodelint.base.tuples import NamedTuple
+from nodelint.config import settings as config
+from nodelint.config.file import ConfigError
+from nodelint.config.release_selection import Choose
+from nodelint.config.session import Session
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
-from nodelint.lint import autofix, baseline, config, engine
-from nodelint.lint.config_file import ConfigError
-from nodelint.lint.context import Context
+from nodelint.files.discover import discover
+from nodelint.files.safe_read import repository, stand_in
+from nodelint.forms.kustomize.kustomizations import forget, is_patch
+from nodelint.inventory import Inventory, kustomizations_of, may_fill
+from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
-from nodelint.lint.release_selection import Choose
-from nodelint.lint.rule import Rule
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
-from nodelint.session import Session
-from nodelint.source import Source, SourceText
-from nodelint.source.files.discover import discover
-from nodelint.source.files.kustomizations import forget, is_patch
-from nodelint.source.files.safe_read import repository, stand_in
-from nodelint.source.incremental import move
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule
+from nodelint.text import Source, SourceText
+from nodelint.text.incremental import move
 
 _SETTINGS = (*config.FILES, "pyproject.toml")
 
@@ -354,7 +355,7 @@ class Project:
         if key not in self._disk:
             found = discover([root], session.exclude, include=session.include)
             if may_fill(found.sources):
-                from nodelint.build.including_templates import find_including_templates
+                from nodelint.forms.helm.including_templates import find_including_templates
 
                 found.sources += find_including_templates(found.sources, found.seen)
             self._disk[key] = (found.sources, session.choose(found), kustomizations_of(found))

@@ -10,10 +10,10 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
 from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
-from nodelint.lint import fixes
 from nodelint.lsp.project import Buffer, View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
+from nodelint.rule import fixes
 
 _MOST = 3
 """Lines of a pool that are named as those which take most types away."""

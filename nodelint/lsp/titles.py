@@ -7,7 +7,7 @@ from itertools import islice, zip_longest
 
 from nodelint.model.finding import Edit
 from nodelint.model.messages import counted, short
-from nodelint.source import Node, SourceText
+from nodelint.text import Node, SourceText
 
 _NAMED = 2
 """Changes that a title names; of more it gives the number of the others."""

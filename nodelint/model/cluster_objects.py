@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
 from nodelint.model.gvk import BUFFER_API, BUFFER_KIND
 from nodelint.model.manifest import Object
-from nodelint.source import Document, Node
+from nodelint.text import Document, Node
 
 WORKLOAD_KINDS = {
     "Pod": ("spec",),

@@ -17,14 +17,14 @@ from nodelint.model.gvk import (
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
 from nodelint.model.partial_objects import is_part, may_lack, meant_kind
 from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
-from nodelint.source import Document, Node, SourceText
+from nodelint.text import Document, Node, SourceText
 
 
 def objects(source: SourceText, foreign: bool = False, more: bool = False) -> Iterator[Object]:
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
     With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
-    classes of (see `model.helm_values`), and workloads where the source was read for them.
+    classes of (see `forms.helm.values_objects`), and workloads where the source was read for them.
 
     NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
@@ -82,7 +82,7 @@ def _find_objects(source: SourceText) -> _FoundObjects:
 
 def _patched(root: Node, document: Document) -> Node | None:
     """The part of an object that a JSON6902 patch writes; None for any other list."""
-    from nodelint.source.yaml import jsonpatch
+    from nodelint.text.yaml import jsonpatch
 
     return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
 
@@ -171,7 +171,7 @@ _RELEASES = ("HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmC
 
 
 def _of_values(node: Node, document: Document) -> _FoundObjects:
-    from nodelint.model import helm_values  # nearly no file holds any
+    from nodelint.forms.helm import values_objects as helm_values  # nearly no file holds any
 
     below = (node,) if node.get("apiVersion") is None else _below(node)
     for child in below:

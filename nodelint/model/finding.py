@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nodelint.source import Node, SourceText
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
+from nodelint.text import Node, SourceText
 
 TYPE_CHECKING = False
 
@@ -202,7 +202,7 @@ def span_of(at: Node | Span) -> Span:
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Where a part of an object is written, in a file: itself, but for what is built of files (see `build.built`)."""
+    """Where a part of an object is written, in a file: itself, but for what is built of files (see `forms.rendered`)."""
     built = at.source.built
     origin = None if built is None else built.find_origin(at)
     return at if origin is None else origin.at

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.caching import cache
+from nodelint.base.caching import cache
 from nodelint.data import table
-from nodelint.source.files.safe_read import repository
-from nodelint.source.placeholders import holds_any
+from nodelint.files.safe_read import repository
+from nodelint.text.placeholders import holds_any
 
 REGION = r"[a-z]{2}-[a-z]+-\d"
 """An AWS region in a path."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"

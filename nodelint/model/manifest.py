@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.gvk import GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
-from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Document, Node, SourceText, UnknownValue
 
 TYPE_CHECKING = False
 
@@ -119,7 +119,7 @@ class Object:
 
     `partial` says that it may lack fields that are there after rendering: a Kustomize patch, or a
     template in which whole lines are template code. What it lacks is never reported. `of_values`: it is what a chart
-    makes of values, of which only these are known (see `model.helm_values`).
+    makes of values, of which only these are known (see `forms.helm.values_objects`).
     """
 
     of_cluster: ClassVar[bool] = False

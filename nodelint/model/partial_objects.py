@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from nodelint.model.gvk import GROUPS
-from nodelint.source import UNKNOWN, Document, Node
-from nodelint.source.placeholders import depth
+from nodelint.text import UNKNOWN, Document, Node
+from nodelint.text.placeholders import depth
 
 _HEARTS = {
     "NodePool": ("template",),

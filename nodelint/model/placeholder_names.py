@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from nodelint.model.manifest import Object
-    from nodelint.source import Node
+    from nodelint.text import Node
 
     Named = TypeVar("Named", bound=Object)
 

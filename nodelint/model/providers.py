@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
-from nodelint.source import UnknownValue
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nodelint.source import Node
+from nodelint.text import Node
 
 _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?"
 _POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}

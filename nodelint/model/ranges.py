@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA, shipped
 from nodelint.model.releases import OLDEST, RELEASES, Version, is_newer
-from nodelint.tuples import NamedTuple
 
 _PART = r"(?:(>=|<=|==|>|<|=)\s*+)?v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?"
 _CHANGES = r'"(?:releases|since|until|x-karpenter-since|x-karpenter-until)":\s*"([^"]*)"'

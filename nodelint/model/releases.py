@@ -6,9 +6,9 @@ did otherwise in one release than in another.
 
 from __future__ import annotations
 
-from nodelint.caching import cache
+from nodelint.base.caching import cache
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.tuples import NamedTuple
 
 
 class Version(NamedTuple):

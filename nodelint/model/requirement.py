@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import groupby
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.releases import NEWEST, Version
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.model.finding import Span
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class SpanIndex:

@@ -6,9 +6,9 @@ file is mostly imports.
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.tuples import NamedTuple
 
 _MONTHS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 

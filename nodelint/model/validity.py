@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import shipped
 from nodelint.model.messages import did_you_mean
-from nodelint.source.nodes import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text.nodes import Node
 
 _TYPES = {
     "string": "a string",
@@ -87,10 +87,10 @@ def in_json(schema: str, path: str) -> list[str]:
 
     Nothing where it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
     """
-    from nodelint.source import Source
-    from nodelint.source.files.safe_read import read
-    from nodelint.source.syntax_errors import Unreadable
-    from nodelint.source.yaml.compose import compose
+    from nodelint.files.safe_read import read
+    from nodelint.text import Source
+    from nodelint.text.syntax_errors import Unreadable
+    from nodelint.text.yaml.compose import compose
 
     try:
         text = read(path).decode("utf-8-sig")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.budgets import budgets, describe_times, inside, week
 from nodelint.model.messages import counted
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

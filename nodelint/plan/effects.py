@@ -8,14 +8,14 @@ disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), sta
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift import go_values
 from nodelint.drift.budgets import inside
 from nodelint.drift.struct_diff import ValueDifference
 from nodelint.model.messages import counted
 from nodelint.model.quantities import billionths
 from nodelint.plan.values import ValueChange, change_of, text_of
-from nodelint.source import UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.finding import Span
     from nodelint.model.manifest import NodePool
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 _DISRUPTION = ("spec", "disruption")
 _NEVER = "Never"

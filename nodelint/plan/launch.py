@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.plan.values import json_value
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.hashes import version_annotation
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.requirement import Requirement, Requirements
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NOTHING
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.verdict import Verdict
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class PlanOptions(NamedTuple):

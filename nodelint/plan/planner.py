@@ -5,8 +5,6 @@ from __future__ import annotations
 from nodelint.drift import Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
 from nodelint.karpenter.resolve import resolve
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
@@ -33,6 +31,8 @@ from nodelint.plan.unread import UnreadFiles
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
 
 TYPE_CHECKING = False
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         Uncompared,
     )
     from nodelint.plan.unread import UnreadFile
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 ALL_READ = UnreadFiles()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nodelint.apiserver import find_faults
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.releases import releases_match
-from nodelint.source import UNKNOWN
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class Refusal(NamedTuple):

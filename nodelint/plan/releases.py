@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nodelint.model.releases import Version
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 
 def kubernetes_move(old: Chosen, new: Chosen) -> ReleaseMove | None:

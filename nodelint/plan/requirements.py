@@ -9,6 +9,7 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
@@ -16,7 +17,6 @@ from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.plan.coverage import joined
 from nodelint.plan.values import json_value
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool, RequirementLine
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 NODEPOOL = "karpenter.sh/nodepool"
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"

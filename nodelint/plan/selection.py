@@ -7,9 +7,9 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.manifest import parse_alias
-from nodelint.source import UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 

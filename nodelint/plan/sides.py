@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nodelint.build import Inventory
+    from nodelint.inventory import Inventory
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
-    from nodelint.source import Node, Source
+    from nodelint.text import Node, Source
 
 
 class Side(NamedTuple):

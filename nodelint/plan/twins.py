@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nodelint.build import Inventory
+from nodelint.inventory import Inventory
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
-from nodelint.source import Source
-from nodelint.source.text import YAML_NAMES
+from nodelint.text import Source
+from nodelint.text.source import YAML_NAMES
 
 TYPE_CHECKING = False
 

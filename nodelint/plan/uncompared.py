@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.plan.matching import is_same, written_name
-from nodelint.source import UNKNOWN
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
     from nodelint.plan.matching import Pair
     from nodelint.plan.unread import UnreadFile
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 _OPENED = r"\{\{|\{%|<%|%\{"
 _CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}

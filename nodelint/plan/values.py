@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.stored_form import placeholder_text
 from nodelint.model.messages import short
 from nodelint.model.requirement import OPERATORS
-from nodelint.source import UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nodelint.drift.hashstructure import Path
     from nodelint.drift.struct_diff import ValueDifference
     from nodelint.model.manifest import Object
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 LONGEST = 48
 """Characters of a value that are shown."""

@@ -11,6 +11,7 @@ pkg/cloudprovider/drift.go@v1.14.1:44-81.
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.hashstructure import hash_of, render_path
@@ -25,8 +26,7 @@ from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.values import ValueChange, change_of, text_of
-from nodelint.source import UnknownValue
-from nodelint.tuples import NamedTuple
+from nodelint.text import UnknownValue
 
 TYPE_CHECKING = False
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass, NodePool, Object
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 """In 1.0, an annotation of a NodePool that stands for the class's kubelet."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import written_place
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodelint.fit.verdict import PoolVerdict
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.finding import Span
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class WorkloadChange(NamedTuple):

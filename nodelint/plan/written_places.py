@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.plan.sides import StoredObjects
     from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.verdict import Verdict
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class WrittenPlaces:

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nodelint import __version__
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import moment
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST, ahead
-from nodelint.tuples import NamedTuple
 
 _TABLES = {
     "images": "AMI families and aliases",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import find_object_place, span_of, written_place
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.placeholder_names import by_code, namesakes_of
-from nodelint.printable import printable
-from nodelint.source import UNKNOWN
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from nodelint.build.built import Unbuilt
+    from nodelint.forms.rendered import Unbuilt
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
-    from nodelint.source import Node, SourceText
+    from nodelint.text import Node, SourceText
 
 _MOST_LINES = 5
 _MOST_FIELDS = 2
@@ -91,8 +91,8 @@ def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]
     folders = {os.path.dirname(_source(obj).path) for obj in objects}
     if not _is_terraform_near(set(map(os.path.abspath, folders))):
         return
-    from nodelint.build.switched_off import find_addresses
-    from nodelint.source import Source
+    from nodelint.forms.terraform.switched_off import find_addresses
+    from nodelint.text import Source
 
     sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
     for obj, _, reason in find_addresses(objects, list(sources.values())):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
@@ -15,7 +16,6 @@ from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import short
 from nodelint.model.releases import fixed_for, judged_as
-from nodelint.printable import printable_lines
 from nodelint.report.explain_facts import (
     age,
     described,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import AwsFacts, moment, span
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images import ImageSet, is_deprecated
 from nodelint.karpenter.images.choice import Passed
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.releases import Version
-from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime

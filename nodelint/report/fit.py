@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nodelint.base.printable import printable, printable_lines
 from nodelint.fit.pods import add_requests
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
@@ -11,11 +12,10 @@ from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
-from nodelint.printable import printable, printable_lines
 from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
-from nodelint.source import Node
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

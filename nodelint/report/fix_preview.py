@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from nodelint.base.printable import flat, printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.model.finding import Edit, pending_by_source
 from nodelint.model.messages import counted
-from nodelint.printable import flat, printable
 from nodelint.report.snippet import window
 from nodelint.report.style import TextStyle, cells, wrapped
-from nodelint.source import SourceText
-from nodelint.tuples import NamedTuple
+from nodelint.text import SourceText
 
 LINES = 20
 """Lines of a fix that are shown in one file."""

@@ -6,9 +6,9 @@ shows ten annotations of each level for a step, so the gravest come first.
 
 from __future__ import annotations
 
+from nodelint.base.printable import printable, screened, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Span
-from nodelint.printable import printable, screened, writable
 from nodelint.report.run_info import Run, headline, lines_of, shown_path, skip_text, skips
 from nodelint.report.text import place
 

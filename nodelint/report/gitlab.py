@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from nodelint.base.printable import escaped_json, printable, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.printable import escaped_json, printable, writable
 from nodelint.report.run_info import Run, lines_of, shown_path
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.messages import counted
-from nodelint.tuples import NamedTuple
 
 Line = tuple[Result, ...]
 """What one rule says of values of one line: nearly always a single finding."""

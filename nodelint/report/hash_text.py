@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import counted
-from nodelint.printable import printable
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

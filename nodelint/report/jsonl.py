@@ -12,11 +12,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from nodelint.base.printable import escaped_json, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.model.finding import find_object_place
 from nodelint.model.manifest import Object
-from nodelint.printable import escaped_json, writable
 from nodelint.report.run_info import Run, lines_of, shown_path
 
 VERSION = 1

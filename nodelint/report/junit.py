@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
+from nodelint.base.printable import printable, screened, writable
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import field
-from nodelint.printable import printable, screened, writable
 from nodelint.report.run_info import Run, shown_path
 from nodelint.report.text import finding_text
 

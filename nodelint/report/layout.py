@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nodelint.base.printable import printable
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
-from nodelint.printable import printable
 from nodelint.report.style import cells, wrapped
 
 TYPE_CHECKING = False

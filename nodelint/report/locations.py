@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import Object
-from nodelint.source import Node
+from nodelint.text import Node
 
 
 def place_line(at: Node | Span) -> str:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from nodelint.base.printable import flat, printable, screened, writable
 from nodelint.edits import apply
 from nodelint.edits.line_diff import unified
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
-from nodelint.printable import flat, printable, screened, writable
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.run_info import Run, headline, shown_path, skip_text, skips
 from nodelint.report.style import rule_page

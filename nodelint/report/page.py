@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from nodelint.build import Inventory, build
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.inventory import Inventory, build
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
-from nodelint.lint.examples import FENCE, Example, example_pairs, split_files
-from nodelint.lint.rule import PROFILES, Rule, source_link
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.model.support import day_number
 from nodelint.report.text import finding_text
-from nodelint.source import Source
-from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.rule.definition import PROFILES, Rule, source_link
+from nodelint.rule.examples import FENCE, Example, example_pairs, split_files
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source
 
 
 class ExampleError(ValueError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.printable import printable
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.plan.verdict import Reason
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.report.plan_json import Findings
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from datetime import timedelta
 from html import escape
 
+from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.roll import describe_roll
-from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_blocks import (
     SIGNS,
     blocks,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodelint.plan.values import ValueChange
     from nodelint.plan.verdict import Reason
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 VERSION = 1
 """The version of the JSON."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote
 
+from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.roll import describe_roll
-from nodelint.printable import printable, screened, writable
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nodelint.report.plan_blocks import (
         PoolBlock,
     )
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 MARK = "<!-- nodelint plan -->"
 """The first line, by which a job finds the comment that it wrote before."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.base.printable import printable
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
-from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.plan_blocks import (
     SIGNS,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report
+from nodelint.model.evidence import NO_RELEASE
 from nodelint.model.finding import find_object_place
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
-from nodelint.release_evidence.evidence import NO_RELEASE
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
-    from nodelint.release_evidence.evidence import Evidence
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 
 class TargetGroup(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.lint.rule import PROFILES, SUBJECTS, Rule, source_link
 from nodelint.report.style import TextStyle, cells, wrapped
+from nodelint.rule.definition import PROFILES, SUBJECTS, Rule, source_link
 
 TYPE_CHECKING = False
 

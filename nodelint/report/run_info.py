@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.finding import Span
 from nodelint.model.messages import counted
-from nodelint.printable import printable
 from nodelint.report.coverage import cover
 from nodelint.report.releases import judged, objects_text, versions_text
 from nodelint.report.skipped import Unread, unjudged_text
 from nodelint.report.summary import Basis
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

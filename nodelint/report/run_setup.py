@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.lint.config import Settings
+from nodelint.base.printable import printable
+from nodelint.config.settings import Settings
 from nodelint.lint.engine import Target
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST
-from nodelint.printable import printable
 from nodelint.report.style import TextStyle, wrapped
-from nodelint.source import SourceText
+from nodelint.text import SourceText
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.releases.release_choice import Chosen
 
 _NAMED, _NEWEST = "as a flag or the configuration says", "the newest known: no file states one"
 _HOSTS = {

@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from nodelint import __version__, project
+from nodelint import __version__
+from nodelint.base import project
+from nodelint.base.printable import escaped_json, printable, printable_lines, writable
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import NAME, fingerprints, relative
-from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
-from nodelint.printable import escaped_json, printable, printable_lines, writable
 from nodelint.report.run_info import Run
 from nodelint.report.style import rule_page
+from nodelint.rule.definition import Rule
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import WORDS, moment, span
 from nodelint.ec2.snapshot import (
     TABLE_OF,
@@ -18,9 +20,7 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.model.messages import counted
-from nodelint.printable import printable
 from nodelint.report.summary import utc
-from nodelint.tuples import NamedTuple
 
 # Lines of one answer, or of one change, that are shown before the rest is counted.
 _SHOWN = 12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.printable import flat, printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Span
-from nodelint.printable import flat, printable
 from nodelint.report.style import TextStyle, cells, wrapped
-from nodelint.source import SourceText
-from nodelint.tuples import NamedTuple
+from nodelint.text import SourceText
 
 # Where a long line is cut, the end of a word is looked for within so many characters.
 _WORD = 24

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nodelint import project
-from nodelint.lint.rule import Rule
-from nodelint.printable import printable
-from nodelint.tuples import NamedTuple
+from nodelint.base import project
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
+from nodelint.rule.definition import Rule
 
 WIDTH = 80
 """Columns where there is no terminal that says how many it has."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
-from nodelint.printable import printable
 from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import assumed, judged, objects_text, target_lines, versions_text
 from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_lines
-from nodelint.tuples import NamedTuple
 
 
 class SnapshotSummary(NamedTuple):

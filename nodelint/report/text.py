@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.printable import printable, printable_path
 from nodelint.lint.results import Result
 from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
-from nodelint.printable import printable, printable_path
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Mark, excerpt

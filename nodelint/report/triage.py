@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.printable import printable
 from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
-from nodelint.printable import printable
 from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrapped
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, format_time

@@ -7,7 +7,7 @@ from io import StringIO
 
 from nodelint.edits import line_diff
 from nodelint.report.style import Style
-from nodelint.source import Source
+from nodelint.text import Source
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.printable import printable, printable_path
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.model.support import eks_support
-from nodelint.printable import printable, printable_path
 from nodelint.report.style import PAGE, TextStyle, fitted, wrapped
-from nodelint.tuples import NamedTuple
 from nodelint.upgrade import FindingChange, Location, Note, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
 from nodelint.upgrade.settings import SettingChange

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version
@@ -21,7 +22,6 @@ from nodelint.triage.kubectl_text import of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
 from nodelint.triage.times import format_time
-from nodelint.tuples import NamedTuple
 
 __all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "format_time", "triage"]
 

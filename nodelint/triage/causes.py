@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.quantities import ONE, billionths
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.tuples import NamedTuple
 
 Verdict = Literal["stays", "unclear", "passes"]
 

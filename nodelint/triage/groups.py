@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Result
 from nodelint.model.releases import Version
 from nodelint.triage.causes import (
@@ -27,7 +28,6 @@ from nodelint.triage.causes import (
 )
 from nodelint.triage.launches import LAUNCHED_AGAIN, Launches
 from nodelint.triage.logs import FAILURES, LogLine
-from nodelint.tuples import NamedTuple
 
 KINDS = ("NodePool", "EC2NodeClass", "NodeClaim", "Node", "Pod")
 """Kinds whose objects a line can be about, in the order in which they are shown."""

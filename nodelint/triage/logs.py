@@ -15,8 +15,8 @@ import re
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.triage.times import instant
-from nodelint.tuples import NamedTuple
 
 # Container runtimes cut a line every 16 KiB; more pieces than this are no log line.
 _MOST_PIECES = 64

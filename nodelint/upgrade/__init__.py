@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from nodelint.build import Inventory
+from nodelint.base.tuples import NamedTuple
+from nodelint.inventory import Inventory
 from nodelint.lint.autofix import Judge
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST, RELEASES, Version
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.text import Node
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
 from nodelint.upgrade.conditions import Matcher
 from nodelint.upgrade.findings import FindingChange, Runs

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.finding import Severity
 from nodelint.model.releases import RELEASES, Version, ahead, releases_match
-from nodelint.tuples import NamedTuple
 
 Tell = Literal["found", "always", "policy", "route", "check", "unseen"]
 When = Literal["before", "with", "after"]

@@ -23,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
-from nodelint.source import Node, Source
+from nodelint.rule.context import Context
+from nodelint.text import Node, Source
 from nodelint.upgrade import resources
 from nodelint.upgrade.resources import ClusterResource, Location
 from nodelint.upgrade.settings import ControllerSettings

@@ -12,18 +12,18 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
-from nodelint.build import build
-from nodelint.build.built import Built
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
+from nodelint.forms.rendered import Built
+from nodelint.inventory import build
 from nodelint.lint.autofix import Judge
 from nodelint.lint.engine import LintRequest, Report, Result, lint
-from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served
 from nodelint.model.releases import RELEASES, Version
-from nodelint.source import Source, reread
-from nodelint.tuples import NamedTuple
+from nodelint.rule.definition import Rule
+from nodelint.text import Source, reread
 
 _FACTS = ("catalog", "images", "labels", "tables", "versions")
 _SCHEMAS = ("ec2nodeclass-v1", "ec2nodeclass-v1beta1", "nodepool-v1", "nodepool-v1beta1")

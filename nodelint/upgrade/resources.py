@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object, text
-from nodelint.source import Document, Node, Source
-from nodelint.tuples import NamedTuple
+from nodelint.text import Document, Node, Source
 
 KINDS = {
     "NodeOverlay": "karpenter.sh/",

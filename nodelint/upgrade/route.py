@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.releases import RELEASES, KubernetesRange, KubernetesVersion, Version, is_newer, supported
-from nodelint.tuples import NamedTuple
 
 
 class Support(NamedTuple):

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.release_evidence.settings import (
+from nodelint.releases.settings import (
     WrittenSetting,
     chart_leaf,
     chart_leaves,
@@ -17,8 +18,7 @@ from nodelint.release_evidence.settings import (
     settings_of_deployments,
     settings_of_values,
 )
-from nodelint.source import Node, Source
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node, Source
 from nodelint.upgrade.resources import Location
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import nodelint
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.client.calls import (
     IDENTITY,
@@ -42,7 +43,6 @@ from nodelint.ec2.client.workers import Going, done
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import EVERYWHERE, Ask
 from nodelint.ec2.snapshot import TABLE_OF, Answer, Offering, Question, Region, Reply, account_hash, kept_images
-from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from boto3.session import Session

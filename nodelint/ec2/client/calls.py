@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.client.descriptions import NEVER_BLANK, READERS, OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import INVALID, REFUSED, MalformedAnswer
 from nodelint.ec2.client.workers import Going
@@ -18,7 +19,6 @@ from nodelint.ec2.snapshot import (
     Row,
 )
 from nodelint.model.fact_kinds import FactKind
-from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.ec2.catalog import Catalog

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.snapshot import CapacityReservation, MachineImage, PlacementGroup, SecurityGroup, Subnet
 from nodelint.model.fact_kinds import FactKind
-from nodelint.tuples import NamedTuple
 
 
 class OwnedRecord(NamedTuple):

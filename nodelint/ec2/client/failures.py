@@ -6,7 +6,7 @@ kept: it names accounts and principals, and a snapshot may be committed.
 
 from __future__ import annotations
 
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
 
 
 class CannotAsk(Exception):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import read_json
 from nodelint.ec2.snapshot.records import (
     FORMAT,
@@ -30,7 +31,6 @@ from nodelint.ec2.snapshot.records import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS
 from nodelint.model.releases import Version
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.releases import Version
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -29,7 +29,7 @@ from nodelint.model.manifest import (
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
-from nodelint.source import Node
+from nodelint.text import Node
 
 __all__ = [
     "ControllerProblem",

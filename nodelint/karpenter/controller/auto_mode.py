@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.gvk import AWS_GROUP
 from nodelint.model.manifest import NodePool, text
 from nodelint.model.providers import AUTO_MODE_GROUP
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 _HOUR = 3600
 

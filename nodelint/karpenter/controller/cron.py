@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
 
 DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",

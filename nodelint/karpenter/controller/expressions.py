@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from nodelint.apiserver.cel import NOT_INSTALLED
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 TYPE_CHECKING = False
 

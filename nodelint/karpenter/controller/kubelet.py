@@ -18,8 +18,8 @@ from nodelint.model.finding import Severity
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
-from nodelint.source import Node
-from nodelint.source.missing import is_null
+from nodelint.text import Node
+from nodelint.text.missing import is_null
 
 NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
 

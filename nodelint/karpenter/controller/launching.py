@@ -16,7 +16,7 @@ from nodelint.karpenter.controller.volumes import volumes
 from nodelint.model.manifest import EC2NodeClass, Label, SelectorTerm, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
-from nodelint.source import Node
+from nodelint.text import Node
 
 _NO_LAUNCH = "EC2 refuses every launch with this class"
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"

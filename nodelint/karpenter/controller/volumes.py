@@ -15,7 +15,7 @@ from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import Choice, ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
-from nodelint.source import Node
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -43,7 +43,7 @@ from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 __all__ = [
     "ARCHITECTURES",

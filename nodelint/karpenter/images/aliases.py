@@ -16,7 +16,7 @@ from nodelint.model.manifest import Alias, EC2NodeClass, SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.model.requirement import Requirement, Requirements
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 
 def of_alias(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import moment
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.model.releases import Version, behaves, has_defect
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

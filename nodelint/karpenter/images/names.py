@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.tuples import NamedTuple
 
 VARIANTS = ("standard", "nvidia", "neuron", "windows")
 """For whom images are published, in the order in which they are listed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
@@ -12,8 +13,7 @@ from nodelint.model.finding import Skip
 from nodelint.model.manifest import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

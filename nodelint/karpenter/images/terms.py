@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import id_question, image_question
 from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
@@ -17,8 +18,7 @@ from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, Ter
 from nodelint.model.manifest import SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 
 class _Read(NamedTuple):

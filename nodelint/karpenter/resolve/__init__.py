@@ -80,7 +80,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version, behaves
 from nodelint.model.requirement import Requirements, normalize, well_known
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 __all__ = [
     "ELSEWHERE",

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.model.keys import ACCELERATOR_COUNT, ACCELERATOR_NAME, CATEGORY, CPU, GPU_COUNT, MEMORY
-from nodelint.tuples import NamedTuple
 
 
 def accelerated(catalog: Catalog) -> TypeSet:

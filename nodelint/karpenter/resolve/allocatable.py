@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
@@ -19,8 +20,7 @@ from nodelint.model.keys import ARCH, CPU, LOCAL_NVME, MEMORY
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -18,8 +18,8 @@ from nodelint.model.keys import ARCH, CPU, HYPERVISOR, LOCAL_NVME, MEMORY
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
-from nodelint.source import UNKNOWN, Node
-from nodelint.source.missing import is_null
+from nodelint.text import UNKNOWN, Node
+from nodelint.text.missing import is_null
 
 TYPE_CHECKING = False
 

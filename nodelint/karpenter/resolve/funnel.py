@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
@@ -16,7 +17,6 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

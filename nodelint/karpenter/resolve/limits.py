@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
@@ -19,7 +20,6 @@ from nodelint.model import quantities
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import Label, NodePool, labels
 from nodelint.model.quantities import ONE
-from nodelint.tuples import NamedTuple
 
 _MIB = 1024**2 * ONE
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -20,7 +21,6 @@ from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

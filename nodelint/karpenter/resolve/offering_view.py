@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -13,7 +14,6 @@ from nodelint.karpenter.resolve.zones import LaunchPlaces
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, WINDOWS_BUILD
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.requirement import Requirement, well_known
-from nodelint.tuples import NamedTuple
 
 
 class Supply(NamedTuple):

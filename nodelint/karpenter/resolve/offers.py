@@ -18,7 +18,7 @@ from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known, well_known_since
-from nodelint.source import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node
 
 PLACE_KEYS = frozenset({REGION, ZONE, ZONE_ID})
 """Keys whose values the subnets of the class decide: which there are is not in the files."""

@@ -16,7 +16,7 @@ from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE, OS, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool, RequirementLine
 from nodelint.model.requirement import Requirement, normalize, well_known
-from nodelint.source import UNKNOWN
+from nodelint.text import UNKNOWN
 
 Taints = frozenset[tuple[str, str, str]]
 """Key, value and effect of taints that keep pods away."""

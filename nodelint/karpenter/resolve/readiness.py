@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve.limits import beyond, limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -15,7 +16,6 @@ from nodelint.karpenter.resolve.resolution import MinValues, Resolution
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import Version
-from nodelint.tuples import NamedTuple
 
 _LIMITS_NODES = Version(1, 12, 0)
 """The first release that limits the number of nodes."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 
-from nodelint.caching import cached_property
+from nodelint.base.caching import cached_property
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
@@ -17,8 +18,7 @@ from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, 
 from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 _GROUP = 40
 """Types of about the same price that are looked at together: there are about as many such groups."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
@@ -25,8 +26,7 @@ from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, well_known
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -17,7 +17,7 @@ from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, ar
 from nodelint.karpenter.userdata.reading import UserData
 from nodelint.karpenter.userdata.settings import KubeletSetting
 from nodelint.model.manifest import EC2NodeClass, text
-from nodelint.source import Node
+from nodelint.text import Node
 
 _NO_JOIN = "the node never joins the cluster"
 _BY_CLOUD_INIT = r"#(?:cloud-|include|part-handler|upstart)|## template"

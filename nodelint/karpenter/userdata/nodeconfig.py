@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
-from nodelint.source import UNKNOWN, Document, Node, Source
-from nodelint.source.syntax_errors import Unreadable
+from nodelint.text import UNKNOWN, Document, Node, Source
+from nodelint.text.syntax_errors import Unreadable
 
 TYPE_CHECKING = False
 
@@ -22,7 +22,7 @@ _DROPPED = "nodeadm silently drops what it does not know"
 
 def compose(text: str, path: str) -> Node | None:
     """The first document of a text, None where it is empty. Raises `Unreadable`, whose offset is one of the text."""
-    from nodelint.source.yaml.compose import compose as roots_of
+    from nodelint.text.yaml.compose import compose as roots_of
 
     source = Source(path, text)
     roots = roots_of(source, text, 0, masked=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

@@ -16,8 +16,8 @@ from nodelint.karpenter.userdata.source_map import ScalarPlaces
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.releases import Version
-from nodelint.source import Node
-from nodelint.source.syntax_errors import Unreadable
+from nodelint.text import Node
+from nodelint.text.syntax_errors import Unreadable
 
 TYPE_CHECKING = False
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.userdata.custom import CustomUserData
 from nodelint.model.manifest import EC2NodeClass, text
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 _TOKEN = (
     r"\\[\s\S]|<<<|(?P<single>'[^']*')|(?P<double>\")|(?P<comment>(?:(?<=[\s;(])|^)\#[^\n]*)"

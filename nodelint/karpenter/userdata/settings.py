@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -8,7 +8,7 @@ from json import dumps
 from nodelint.edits import NotEditable
 from nodelint.edits.collections import guard
 from nodelint.model.finding import Edit, Span
-from nodelint.source import Node
+from nodelint.text import Node
 
 _ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r\n]"
 

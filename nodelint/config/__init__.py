@@ -1,0 +1,1 @@
+"""What a configuration and flags make of a run."""

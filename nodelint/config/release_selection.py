@@ -1,0 +1,122 @@
+"""Which releases an object is judged for: those that the user names, or the files beside it state, or the newest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.config.settings import Settings, Versions
+from nodelint.files.globs import Globs
+from nodelint.files.safe_read import repository
+from nodelint.model.manifest import NodePool, Object
+from nodelint.model.ranges import Releases, only
+from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
+from nodelint.releases import Stated, evidence_of
+from nodelint.releases.release_choice import Chosen
+from nodelint.text import Source
+
+if TYPE_CHECKING:
+    from nodelint.releases import Evidence
+
+Choose = Callable[[Object], tuple[Chosen, ...] | str]
+"""The releases of an object, oldest first, or why there are none."""
+
+_OF_VALUES = "values"
+"""In place of the API version of what a chart makes of values."""
+
+
+def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
+    """What gives each object its releases; None where all have the same, the one of the settings.
+
+    `stating` are the files that may state a release; one of another repository says nothing about an object.
+    """
+    by_repository: dict[str | None, list[Source]] = {}
+    for source in stating:
+        by_repository.setdefault(_repository(source.path), []).append(source)
+    stated = {top: found for top, sources in by_repository.items() if (found := evidence_of(sources))}
+    if not stated and not settings.per_path_versions and not settings.karpenter_range:
+        return None
+    return _Targets(settings, stated).choose
+
+
+class _Targets:
+    def __init__(self, settings: Settings, stated: dict[str | None, Stated]) -> None:
+        self.settings = settings
+        self.stated = stated
+        self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
+        self.known: dict[tuple[str, str, bool, tuple[str, ...]], tuple[Chosen, ...] | str] = {}
+
+    def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
+        # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
+        version = _OF_VALUES if obj.of_values else obj.version
+        key = (obj.source.path, version, isinstance(obj, NodePool) and obj.foreign, _module_roots(obj))
+        if key not in self.known:
+            self.known[key] = self._choose(*key)
+        return self.known[key]
+
+    def _choose(self, path: str, api: str, foreign: bool, roots: tuple[str, ...]) -> tuple[Chosen, ...] | str:
+        if os.path.isdir(path):  # what an overlay or a chart was rendered to
+            path = os.path.join(path, "")
+        named = [versions for globs, versions in self.globs if globs.match(path)]
+        karpenter = self._karpenter(path, api, named, foreign, roots)
+        if isinstance(karpenter, str):
+            return karpenter
+        named_too = self.settings.karpenter_named or any(versions.karpenter is not None for versions in named)
+        least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
+        by = [k_from for _, k_from in karpenter if k_from is not None]
+        passed_over = () if named_too or foreign else self._evidence(path).passed_over(path, least, by)
+        found = [
+            Chosen(k, v, k_from, v_from, not named_too and k_from is None, passed_over)
+            for k, k_from in karpenter
+            for v, v_from in self._kubernetes(path, named, k_from, roots)
+        ]
+        return tuple(sorted(found, key=lambda choice: choice.order))
+
+    def _karpenter(
+        self, path: str, api: str, named: Sequence[Versions], foreign: bool, roots: tuple[str, ...]
+    ) -> Sequence[tuple[Releases, Evidence | None]] | str:
+        releases = next((versions.karpenter for versions in named if versions.karpenter is not None), None)
+        if releases is None and self.settings.karpenter_named:
+            releases = self.settings.karpenter_range or (only(self.settings.karpenter),)
+        if releases is not None:
+            return [(release, None) for release in releases]
+        if foreign:  # the files state the release of Karpenter for AWS, which another controller does not have
+            return [(only(self.settings.karpenter), None)]
+        least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
+        stated = self._evidence(path)
+        evidence = stated.of_roots("karpenter", roots, least) or stated.for_path("karpenter", path, least)
+        if api == _OF_VALUES:
+            evidence = tuple(item for item in evidence if item.karpenter >= OLDEST) or evidence
+        # An object that some of them serve is taken to be theirs.
+        old = next((item for item in evidence if item.karpenter < OLDEST), None)
+        if old is not None and (api in FIRST_SERVING or api == _OF_VALUES):
+            return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
+        if old is not None:  # what no release known serves is judged as what it has to become
+            return [(only(self.settings.karpenter), old)]
+        return [(only(item.karpenter), item) for item in evidence] or [(only(self.settings.karpenter), None)]
+
+    def _kubernetes(
+        self, path: str, named: Sequence[Versions], karpenter: Evidence | None, roots: tuple[str, ...]
+    ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
+        version = next(
+            (versions.kubernetes for versions in named if versions.kubernetes is not None), self.settings.kubernetes
+        )
+        if version is not None:
+            return [(version, None)]
+        stated = self._evidence(path)
+        evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
+        return [(item.kubernetes, item) for item in evidence] or [(None, None)]
+
+    def _evidence(self, path: str) -> Stated:
+        return self.stated.get(_repository(path) if path != "-" else None) or Stated(())
+
+
+def _module_roots(obj: Object) -> tuple[str, ...]:
+    """The root modules, or files of variables, with which Terraform builds an object; of a file, those of it all."""
+    built = obj.source.built
+    return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
+
+
+def _repository(path: str) -> str | None:
+    return repository(os.path.dirname(os.path.abspath(path)))

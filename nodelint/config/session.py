@@ -1,0 +1,248 @@
+"""What a configuration makes of a run: rules, schemas, facts from AWS, baseline, and the releases to judge for.
+
+Commands and the language server ask the same session, so that both judge alike. Nothing here prints or ends a run:
+what cannot be used raises ConfigError.
+"""
+
+from __future__ import annotations
+
+from nodelint.base.caching import cache, cached_property
+from nodelint.config.file import ConfigError
+from nodelint.config.options import option_values
+from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
+from nodelint.files import safe_read
+from nodelint.files.globs import Excluded, Globs
+from nodelint.files.safe_read import error_reason
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime, timedelta
+    from typing import Any
+
+    from nodelint.apiserver import Schemas
+    from nodelint.config.release_selection import Choose
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.ec2.questions import ClassesAt
+    from nodelint.files.discover import Discovery
+    from nodelint.lint.baseline import KnownFinding
+    from nodelint.lint.engine import Selection, Target
+    from nodelint.model.fact_kinds import FactKind
+    from nodelint.model.manifest import EC2NodeClass
+    from nodelint.releases.settings import StatedSettings
+    from nodelint.rule.definition import Rule
+    from nodelint.text import Source
+
+    Reader = Callable[[str, Callable[[str], Any]], Any]
+    """Reads a path by a function; the language server's remembers what has not changed."""
+
+
+class Session:
+    """One configuration, and what follows from it; each part is worked out when it is first asked for."""
+
+    def __init__(self, settings: Settings, read: Reader | None = None) -> None:
+        self.settings = settings
+        self._read: Reader = read or (lambda path, by: by(path))
+        # What a reader remembers of a file has to serve a configuration that names another region.
+        self._region = settings.region if read is None else None
+        self._found: Discovery | None = None
+        self.today: int | None = None
+
+    @cached_property
+    def rules(self) -> dict[str, Rule]:
+        """The rules that come with nodelint, those of the configured folders, and the policies."""
+        from nodelint.rule import definition as rule
+
+        rules = {**_bundled(), **self._own_rules(rule.load), **self._policies()}
+        return self._with_options(rules) if self.settings.options else rules
+
+    def _with_options(self, rules: dict[str, Rule]) -> dict[str, Rule]:
+        from nodelint.rule.definition import former_names, with_options
+
+        former = former_names(rules)
+        for name, values in self.settings.options.items():
+            today = former.get(name, name)
+            if today not in rules:
+                raise ConfigError(self.settings.placed(name, no_rule(name, rules)))
+            rules[today] = with_options(rules[today], option_values(rules[today], values, self.settings.placed))
+        return rules
+
+    def _own_rules(self, load: Callable[[str], dict[str, Rule]]) -> dict[str, Rule]:
+        found: dict[str, Rule] = {}
+        for folder in self.settings.rules:
+            try:
+                loaded = load(folder)
+            except OSError as error:
+                raise ConfigError(f"rules: {folder}: {error_reason(error)}") from error
+            except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
+                raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
+            if not loaded:
+                raise ConfigError(f"rules: {folder}: there is no rule: each is a file that ends with `.py`")
+            taken = sorted(loaded.keys() & (_bundled().keys() | found.keys()))
+            if taken:
+                raise ConfigError(f"rules: {folder}: there is a rule `{taken[0]}` already; rename the file")
+            found.update(loaded)
+        return found
+
+    def _policies(self) -> dict[str, Rule]:
+        if not self.settings.policies:
+            return {}
+        from nodelint.rule.policies import PolicyError, rule_of
+
+        found: dict[str, Rule] = {}
+        for policy, place in self.settings.policies:
+            try:
+                found[policy.name] = rule_of(policy)
+            except PolicyError as error:
+                raise ConfigError(
+                    f"{place(error.key, error.line, error.column)}: policy `{policy.name}`: {error}"
+                ) from error
+        return found
+
+    @cached_property
+    def selection(self) -> Selection:
+        """Which rules report."""
+        return selection(self.settings, self.rules)
+
+    @cached_property
+    def schemas(self) -> Schemas | None:
+        """The CRDs of the user's own cluster; None for the schemas that come with nodelint."""
+        path = self.settings.crds
+        if path is None:
+            return None
+        from nodelint.apiserver import Schemas
+
+        try:
+            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, self.settings.crds_within))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: {error_reason(error)}") from error
+        return schemas
+
+    @cached_property
+    def known(self) -> tuple[KnownFinding, ...] | None:
+        """The findings of the baseline, which are not reported; None without a baseline."""
+        return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
+
+    def baseline(self, path: str) -> tuple[KnownFinding, ...]:
+        """What a baseline file holds."""
+        from nodelint.lint import baseline
+
+        try:
+            entries: tuple[KnownFinding, ...] = self._read(
+                path, lambda file: baseline.read(safe_read.read(file), file)
+            )
+        except FileNotFoundError as error:
+            raise ConfigError(f"{path}: {error_reason(error)}; `nodelint baseline` writes it") from error
+        except OSError as error:
+            raise ConfigError(f"{path}: {error_reason(error)}") from error
+        except baseline.BaselineError as error:
+            from nodelint.model.validity import in_json
+
+            raise ConfigError(*(in_json("baseline", path) or [str(error)])) from error
+        return entries
+
+    def facts(
+        self, folder: str, now: Callable[[], datetime], max_age: timedelta | None = None
+    ) -> tuple[AwsFacts, str | None]:
+        """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
+
+        `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is not a snapshot.
+        """
+        from nodelint.ec2 import cache
+        from nodelint.ec2.facts import NOTHING
+
+        named = self.settings.snapshot
+        path = None if named == BUNDLED else named or cache.find_cached(folder)
+        if path is None:
+            return NOTHING, None
+        read = cache.read if named else cache.read_kept
+        snapshot = self._read(path, lambda path: read(path, region=self._region))
+        return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
+
+    def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
+        """How old a fact of each kind may be. In a snapshot that is named, and without `max_age`: any age."""
+        from nodelint.ec2 import cache
+        from nodelint.model.fact_kinds import FACT_KINDS
+
+        if max_age is not None:
+            return dict.fromkeys(FACT_KINDS, max_age)
+        return {} if self.settings.snapshot and not live else cache.time_to_live()
+
+    @property
+    def exclude(self) -> Excluded:
+        """The paths that are not read."""
+        settings = self.settings
+        return Excluded(settings.exclude, settings.exclude_root, gitignore=settings.respect_gitignore)
+
+    @property
+    def include(self) -> Globs:
+        """The scripts and Markdown files that are read too."""
+        return Globs(self.settings.include, self.settings.include_root)
+
+    def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
+        """Other manifests of the repository, read only when a pool points to a class that is not available.
+
+        Also where a retired object is available: what it names and is named by has to change with it.
+        """
+        from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
+
+        classes = {o.name for o in objects if isinstance(o, EC2NodeClass)}
+        wanted = {o.class_ref.name for o in objects if isinstance(o, NodePool) and o.class_ref}
+        if wanted <= classes and not any(isinstance(o, Retired) for o in objects):
+            return []
+        from nodelint.files.discover import context
+
+        return context(sources, self.exclude, self.include)
+
+    def choose(self, found: Discovery) -> Choose | None:
+        """What gives each object the releases that it is judged for; None where they are those of the settings."""
+        settings = self.settings
+        self._found = found
+        stating: Sequence[Source] = ()
+        if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
+            from nodelint.files.discover import stating as files_stating
+
+            stating = files_stating(found, self.exclude)
+        if not stating and not settings.per_path_versions and not settings.karpenter_range:
+            return None
+        from nodelint.config.release_selection import chooser
+
+        return chooser(settings, stating)
+
+    def classes_at(self, classes: Iterable[EC2NodeClass], choose: Choose | None) -> list[ClassesAt]:
+        """Classes by the releases that they are judged for: what AWS is asked depends on these."""
+        from nodelint.ec2.questions import ClassesAt
+
+        target = self.target(choose=choose)
+        found: dict[tuple[Any, Any], list[EC2NodeClass]] = {}
+        for node_class in classes:
+            for object_target in target.for_object(node_class):
+                found.setdefault((object_target.karpenter, object_target.kubernetes), []).append(node_class)
+        if not found:
+            found[target.karpenter, target.kubernetes] = []
+        return [ClassesAt(node_classes, *releases) for releases, node_classes in found.items()]
+
+    def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
+        """What objects are judged for."""
+        from nodelint.ec2.facts import NOTHING
+        from nodelint.lint.engine import Target
+
+        settings, found = self.settings, self._found
+        stated = None if found is None else cache(lambda: self._stated(found))
+        known = NOTHING if facts is None else facts
+        # Who names the releases in a flag does not ask how long they are supported.
+        today = None if choose is None else self.today
+        return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+
+    def _stated(self, found: Discovery) -> StatedSettings:
+        from nodelint.files.discover import stating
+        from nodelint.releases.settings import StatedSettings
+
+        return StatedSettings(stating(found, self.exclude))
+
+
+def _bundled() -> dict[str, Rule]:
+    from nodelint.rule import definition as rule
+
+    return rule.load_bundled()

@@ -1,0 +1,448 @@
+"""nodelint.yaml or `[tool.nodelint]` of pyproject.toml, and the command's flags, become one frozen Settings."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.config.file import ConfigError, ConfigFile, read_config, table_of
+from nodelint.config.options import read_options
+from nodelint.files.safe_read import is_inside, repository
+from nodelint.model.messages import did_you_mean
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Literal
+
+    from nodelint.lint.engine import Selection
+    from nodelint.model.ranges import Releases
+    from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.rule.definition import Rule
+    from nodelint.rule.policies import Policy
+
+    FailOn = Literal["error", "warning", "never"]
+
+FILES = ("nodelint.yaml", "nodelint.yml")
+
+NOTHING: Mapping[str, Any] = {}
+"""What a setting of names is that nobody has set; nobody may write into it."""
+
+BUNDLED = "bundled"
+"""What stands for a snapshot where only the facts that come with nodelint are wanted."""
+
+REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
+"""What the name of an AWS region looks like; it becomes part of the host that is asked."""
+
+_KEYS = (
+    "karpenter-version",
+    "kubernetes-version",
+    "profile",
+    "select",
+    "ignore",
+    "per-path-ignores",
+    "per-path-versions",
+    "rules",
+    "policies",
+    "exclude",
+    "include",
+    "respect-gitignore",
+    "fail-on",
+    "baseline",
+    "crds",
+    "snapshot",
+    "region",
+    "kustomize",
+    "helm",
+)
+
+
+class Versions(NamedTuple):
+    """The releases that a configuration names for paths; None where it leaves one open."""
+
+    karpenter: tuple[Releases, ...] | None = None
+    kubernetes: KubernetesVersion | None = None
+
+
+class Settings(NamedTuple):
+    """The settings of a run. `karpenter_named` is False where no release of Karpenter is named.
+
+    Of a range `release` is the newest one, and `karpenter_range` all, parted where something changes.
+    `per_path_versions` maps globs to what they are judged for; the first that matches counts.
+
+    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
+    links among the CRDs must not leave, None where a flag names the CRDs.
+
+    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
+    `helm` say that overlays and charts are judged as those tools render them.
+
+    `jobs` is the number of processes that judge, None for as many as suit.
+
+    Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
+    `places` tells where in the file each name of a rule or option stands, as `path:line:column`.
+    """
+
+    release: Version | None = None
+    karpenter_named: bool = False
+    karpenter_range: tuple[Releases, ...] = ()
+    per_path_versions: Mapping[str, Versions] = NOTHING
+    kubernetes: KubernetesVersion | None = None
+    profile: str = "default"
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    per_path: Mapping[str, frozenset[str]] = NOTHING
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    fail_on: FailOn = "error"
+    baseline: str | None = None
+    crds: str | None = None
+    crds_within: str | None = None
+    snapshot: str | None = None
+    rules: tuple[str, ...] = ()
+    policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
+    options: Mapping[str, Mapping[str, object]] = NOTHING
+    region: str | None = None
+    kustomize: bool = False
+    helm: bool = False
+    jobs: int | None = None
+    root: str = ""
+    exclude_root: str = ""
+    include_root: str = ""
+    places: Mapping[str, str] = NOTHING
+
+    @property
+    def karpenter(self) -> Version:
+        """The release of Karpenter that objects are judged for; the newest that is known where there is no other."""
+        from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
+
+        return self.release or NEWEST
+
+    def placed(self, word: str, message: str) -> str:
+        """A message about a name, with its place where a file holds it."""
+        return f"{self.places[word]}: {message}" if word in self.places else message
+
+
+def find(folder: str) -> str | None:
+    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root.
+
+    Raises ConfigError for a file that cannot be read, or that is a link out of the repository.
+    """
+    while True:
+        for name in FILES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                return _own(path)
+        path = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(path) and table_of(path) is not None:
+            return _own(path)
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+
+
+def _own(path: str) -> str:
+    """The path of a file that was found. Raises ConfigError for a link out of the repository."""
+    if not is_inside(path, _top(os.path.dirname(path))):
+        raise ConfigError(f"{path}: a link out of the repository; to use it, name it by --config")
+    return path
+
+
+def _top(folder: str) -> str:
+    """The folder that what a configuration names has to lie in: the repository, else the configuration's folder."""
+    return repository(os.path.abspath(folder)) or os.path.abspath(folder)
+
+
+def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
+    """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+
+    `trusted` says that the user named the file, so that what it names may run as code.
+
+    Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
+    repository, one of a flag may lie anywhere.
+    """
+    given = read_config(path) if path else ConfigFile({}, "", None)
+    try:
+        return _settings(given, flags, trusted)
+    except ConfigError as error:
+        from nodelint.model.validity import faults
+
+        # The reader stops at the first fault. The schema knows all of them.
+        found = faults("config", given.plain(), given.root, given.path) if path else []
+        raise ConfigError(*(found or error.messages)) from error
+
+
+def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> Settings:
+    _hold_to_known(given)
+    folder = os.path.dirname(given.path)
+
+    def value(key: str) -> tuple[object, str]:
+        flag = flags.get(key)
+        if flag is not None and flag != ():
+            return flag, f"--{key}"
+        return given.values.get(key), given.place(key)
+
+    def path_of(key: str) -> str | None:
+        flag, value = flags.get(key), given.values.get(key)
+        if flag is not None:
+            return str(flag)
+        return None if value is None else _path(key, _text(value, given.place(key)), folder, given.place(key))
+
+    bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
+    karpenter, where = value("karpenter-version")
+    named = () if karpenter is None else _releases(_text(karpenter, where), where)
+    return Settings(
+        release=named[-1].last if named else None,
+        karpenter_named=bool(named),
+        karpenter_range=named if len(named) > 1 else (),
+        per_path_versions=_per_path_versions(given, flags),
+        kubernetes=_kubernetes(*value("kubernetes-version")),
+        profile=_profile(*value("profile")),
+        select=None if value("select")[0] is None else _names(*value("select")),
+        ignore=_names(*value("ignore")),
+        per_path=_per_path(*value("per-path-ignores")),
+        exclude=tuple(sorted(_names(*value("exclude")))),
+        include=tuple(sorted(_names(*value("include")))),
+        respect_gitignore=_switch(*value("respect-gitignore"), default=True),
+        fail_on=_fail_on(*value("fail-on")),
+        baseline=path_of("baseline"),
+        crds=path_of("crds"),
+        crds_within=_top(folder) if flags.get("crds") is None and "crds" in given.values else None,
+        snapshot=BUNDLED if bundled else path_of("snapshot"),
+        rules=_rules(given, flags, folder, trusted),
+        policies=_policies(given),
+        options=read_options(given),
+        region=_region(*value("region")),
+        kustomize=_switch(*value("kustomize")),
+        helm=_switch(*value("helm")),
+        jobs=_jobs(flags.get("jobs")),
+        root=folder,
+        exclude_root=folder if not flags.get("exclude") else "",
+        include_root=folder if not flags.get("include") else "",
+        places=_places(given, flags),
+    )
+
+
+def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
+    """Where names of rules and options stand in a file, as far as no flag stands for the setting."""
+    named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
+    return {word: place for key in named for word, place in given.words(key).items()}
+
+
+_NAMING = ("select", "ignore", "per-path-ignores", "rules")
+"""The settings that name rules."""
+
+
+def _hold_to_known(given: ConfigFile) -> None:
+    for key in given.values:
+        if key not in _KEYS:
+            meant = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
+            raise ConfigError(f"{given.place(key)}: unknown setting `{key}`{meant}")
+
+
+def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
+    """Which rules report, a group's name standing for its rules and `all` for every one.
+
+    Raises ConfigError for a name that is neither a rule's nor a group's.
+    """
+    from nodelint.lint.engine import Selection
+    from nodelint.rule.definition import GROUPS, PROFILES, former_names
+
+    former = former_names(rules)
+    for name in named_rules(settings):
+        if name not in rules and name not in former and name not in GROUPS and name != "all":
+            raise ConfigError(settings.placed(name, no_rule(name, [*rules, *GROUPS])))
+
+    def names_of(names: frozenset[str]) -> frozenset[str]:
+        today = {former.get(name, name) for name in names}
+        return frozenset(n for n, rule in rules.items() if today & {n, rule.group, "all"})
+
+    select = None if settings.select is None else names_of(settings.select)
+    by_glob = {glob: names_of(names) for glob, names in settings.per_path.items()}
+    return Selection(select, names_of(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
+
+
+def named_rules(settings: Settings) -> list[str]:
+    """The rules and groups that a configuration and its flags name, in no order."""
+    per_path = [name for names in settings.per_path.values() for name in names]
+    return [*(settings.select or ()), *settings.ignore, *per_path, *settings.options]
+
+
+def no_rule(name: str, rules: Iterable[str]) -> str:
+    """The error for a name that no rule has; that of a subject leads to its rules."""
+    from nodelint.rule.definition import SUBJECTS
+
+    if name.lower() in map(str.lower, SUBJECTS):
+        return f"`{name}` is a subject, not a rule; `nodelint rule --subject '{name}'` lists its rules"
+    return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
+
+
+def _text(value: object, where: str) -> str:
+    # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
+    return value
+
+
+def _path(key: str, text: str, folder: str, where: str) -> str:
+    """A path of a configuration, seen from the working folder."""
+    path = os.path.join(folder, text)
+    if not text:
+        raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
+    if "\0" in text:
+        raise ConfigError(f"{where}: `{key}` is not a path: {text!r}")
+    if is_inside(path, _top(folder)):
+        return path
+    raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
+
+
+def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
+    """Folders of rules. Rules are code: those of a file that was only found are refused."""
+    folders: Any = flags.get("rules") or ()
+    named = tuple(str(path) for path in folders)
+    value, where = given.values.get("rules"), given.place("rules")
+    if isinstance(value, dict):
+        value = value.get("folders")
+    if value is None:
+        return named
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+        raise ConfigError(f"{where}: a list of folders is wanted, not `{value}`")
+    paths = [_path("rules", path, folder, where) for path in listed]
+    allowed = {os.path.realpath(path) for path in named}
+    refused = [path for path in paths if os.path.realpath(path) not in allowed]
+    if refused and not trusted:
+        hint = f"run with --rules {os.path.relpath(refused[0])} to allow it"
+        raise ConfigError(f"{where}: rules are code, and this file was found, not named: {hint}")
+    return tuple(dict.fromkeys([*named, *refused]))
+
+
+def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...]:
+    value = given.values.get("policies")
+    if value is None:
+        return ()
+    from functools import partial
+
+    from nodelint.rule.policies import PolicyError, policy_of
+
+    if not isinstance(value, list):
+        raise ConfigError(f"{given.place('policies')}: a list of policies is wanted")
+    found: list[tuple[Policy, Callable[..., str]]] = []
+    for number, entry in enumerate(value):
+        place = partial(given.place_in, "policies", number)
+        try:
+            policy = policy_of(entry)
+        except PolicyError as error:
+            raise ConfigError(f"{place(error.key)}: {error}") from error
+        if any(policy.name == other.name for other, _ in found):
+            raise ConfigError(f"{place('name')}: there is a policy `{policy.name}` already")
+        found.append((policy, place))
+    return tuple(found)
+
+
+def _releases(text: str, where: str) -> tuple[Releases, ...]:
+    """One release, or a range parted where something changes."""
+    from nodelint.model.ranges import is_range, only, releases_in, runs
+    from nodelint.model.releases import target
+
+    try:
+        return runs(releases_in(text)) if is_range(text.strip()) else (only(target(text)),)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, Versions]:
+    """What the file names for paths, less what a flag names for all."""
+    value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
+    if value is None:
+        return {}
+    keys = ("karpenter-version", "kubernetes-version")
+    wanted = f"{where}: a mapping of globs to `karpenter-version` and `kubernetes-version` is wanted"
+    if not isinstance(value, dict):
+        raise ConfigError(f"{wanted}, not `{value}`")
+    found = {}
+    for glob, versions in value.items():
+        if not isinstance(versions, dict) or not versions or any(key not in keys for key in versions):
+            raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
+        version_flags = [None if flags.get(key) is not None else versions.get(key) for key in keys]
+        found[str(glob)] = Versions(
+            None if version_flags[0] is None else _releases(_text(version_flags[0], where), where),
+            _kubernetes(version_flags[1], where),
+        )
+    return found
+
+
+def _region(value: object, where: str) -> str | None:
+    if value is None:
+        return None
+    import re
+
+    text = _text(value, where)
+    if not re.fullmatch(REGION, text):
+        raise ConfigError(f"{where}: `{text}` is not a region such as us-east-1")
+    return text
+
+
+def _kubernetes(value: object, where: str) -> KubernetesVersion | None:
+    if value is None:
+        return None
+    from nodelint.model.releases import KubernetesVersion
+
+    try:
+        return KubernetesVersion.parse(_text(value, where))
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _names(value: object, where: str) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        raise ConfigError(f"{where}: a list of names is wanted, not `{value}`")
+    names = []
+    for item in items:
+        if not isinstance(item, str):
+            raise ConfigError(f"{where}: a list of names is wanted, not `{item}`")
+        names += [name.strip() for name in item.split(",") if name.strip()]
+    return frozenset(names)
+
+
+def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
+    return {str(glob): _names(rules, where) for glob, rules in value.items()}
+
+
+def _jobs(text: object) -> int | None:
+    if text is None or text == "auto":
+        return None
+    if str(text).isascii() and str(text).isdigit() and int(str(text)) > 0:
+        return int(str(text))
+    raise ConfigError(f"--jobs: `{text}` is neither a number of processes nor auto")
+
+
+def _switch(value: object, where: str, *, default: bool = False) -> bool:
+    if value is None or isinstance(value, bool):
+        return default if value is None else value
+    raise ConfigError(f"{where}: `{value}` is neither true nor false")
+
+
+def _profile(value: object, where: str) -> str:
+    if value is None:
+        return "default"
+    if value in ("minimal", "default", "strict"):
+        return str(value)
+    raise ConfigError(f"{where}: `{value}` is not a profile: write minimal, default or strict")
+
+
+def _fail_on(value: object, where: str) -> FailOn:
+    if value is None:
+        return "error"
+    if value == "error" or value == "warning" or value == "never":
+        return value
+    raise ConfigError(f"{where}: `{value}` is not one of error, warning, never")

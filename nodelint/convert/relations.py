@@ -1,0 +1,113 @@
+"""Which pools name which class, as far as files tell, and which objects are converted together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.text.nodes import UNKNOWN, Node
+
+_TEMPLATE = ("spec", "template", "spec")
+
+
+class Relations:
+    """The pools and classes of a world, by the names that relate them."""
+
+    def __init__(self, world: Sequence[Object]) -> None:
+        self._classes: dict[str, list[Object]] = {}
+        self._pools: dict[str, list[Object]] = {}
+        for obj in world:
+            if is_class(obj) and (key := _key(obj.node.find("metadata", "name"))) is not None:
+                self._classes.setdefault(key, []).append(obj)
+            elif is_pool(obj) and (key := _reference(obj)) is not None:
+                self._pools.setdefault(key, []).append(obj)
+
+    def classes_of(self, pool: Object) -> list[Object]:
+        """The classes that a pool may mean: those of its own file, else its folder, else anywhere.
+
+        A placeholder means what bears the very same one in the file or the folder.
+        """
+        key = _reference(pool)
+        named = self._classes.get(key, []) if key is not None else []
+        named = [cls for cls in named if not cls.partial] or named
+        folder = PurePath(pool.source.path).parent
+        in_file = [cls for cls in named if cls.source is pool.source]
+        in_folder = [cls for cls in named if PurePath(cls.source.path).parent == folder]
+        return in_file or in_folder or ([] if key is not None and key.startswith(_HELD) else named)
+
+    def class_of(self, pool: Object) -> Object | None:
+        """The class that a pool names; None where it is not available, or one of several."""
+        found = self.classes_of(pool)
+        return found[0] if len(found) == 1 else None
+
+    def pools_of(self, cls: Object) -> list[Object]:
+        """The pools that name a class, and no other that is as near."""
+        return [pool for pool in self._naming(cls) if self.class_of(pool) is cls]
+
+    def pair(self, obj: Object) -> list[Object]:
+        """The objects of old APIs that are converted together with one, itself among them, in the order of files.
+
+        A Provisioner names an AWSNodeTemplate, and a NodePool names an EC2NodeClass: where one of them is converted
+        and the other is not, the pool names a class that is not there. Parts stand for themselves.
+        """
+        found = {id(obj): obj}
+        pending = [] if obj.partial else [obj]
+        while pending:
+            for other in self._beside(pending.pop()):
+                if id(other) not in found and is_old(other) and not other.partial:
+                    found[id(other)] = other
+                    pending.append(other)
+        return sorted(found.values(), key=lambda obj: (obj.source.path, obj.node.start))
+
+    def _beside(self, obj: Object) -> Iterator[Object]:
+        """The objects that a retired one names or is named by; for another, those of them that are retired."""
+        others = self._naming(obj) if is_class(obj) else self.classes_of(obj)
+        for other in others:
+            if (is_retired(obj) or is_retired(other)) and (is_pool(obj) or obj in self.classes_of(other)):
+                yield other
+
+    def _naming(self, cls: Object) -> list[Object]:
+        key = _key(cls.node.find("metadata", "name"))
+        return self._pools.get(key, []) if key is not None else []
+
+
+_HELD = "\0"
+"""What the key of a name that holds a placeholder begins with."""
+
+
+def _key(node: Node | None) -> str | None:
+    """The part of a name that differs from others; None where there is none."""
+    name = text(node)
+    if node is not None and name is UNKNOWN:
+        return _HELD + node.unquoted
+    return name if isinstance(name, str) else None
+
+
+def _reference(pool: Object) -> str | None:
+    return _key(pool.node.find(*reference_path(pool), "name"))
+
+
+def reference_path(pool: Object) -> tuple[str, ...]:
+    """Where a pool names its class."""
+    return ("spec", "providerRef") if pool.kind == "Provisioner" else (*_TEMPLATE, "nodeClassRef")
+
+
+def is_retired(obj: Object) -> bool:
+    """Whether the kind is not one of v1."""
+    return obj.kind in ("Provisioner", "AWSNodeTemplate")
+
+
+def is_old(obj: Object) -> bool:
+    """Whether the object has to change to be v1."""
+    return is_retired(obj) or obj.version == "v1beta1"
+
+
+def is_pool(obj: Object) -> bool:
+    """Whether the object is a NodePool, or was before there were any."""
+    return isinstance(obj, NodePool) or obj.kind == "Provisioner"
+
+
+def is_class(obj: Object) -> bool:
+    """Whether the object is an EC2NodeClass, or was before there were any."""
+    return isinstance(obj, EC2NodeClass) or obj.kind == "AWSNodeTemplate"

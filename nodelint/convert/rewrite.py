@@ -1,0 +1,349 @@
+"""Make a document's text say another value, and keep everything else of it.
+
+What only moves is moved as text, so that its comments, quotes and placeholders go along; what is left is
+done by `edits`, one by one. Each step is read anew; one that breaks the text is undone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from nodelint import edits
+from nodelint.convert.migrate import Blocked, PlaceholderText, plain_with_placeholders, same
+from nodelint.edits.formatting import column
+from nodelint.edits.line_diff import opcodes
+from nodelint.model.finding import Edit
+from nodelint.text import Source, SourceText
+from nodelint.text.nodes import MappingEntry, Node
+
+Path = tuple[str, ...]
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
+
+_STEPS = 400
+"""More steps than any object of Karpenter needs: what takes longer is going round in circles."""
+
+
+class EntryLines:
+    """Lines of a block mapping's entry, the column that its key stands at, and the step of what is below."""
+
+    def __init__(self, lines: list[str], indent: int, key: str, step: int) -> None:
+        self.lines = lines
+        self.indent = indent
+        self.key = key
+        self.step = step
+
+    def stepped(self, step: int) -> list[str]:
+        """The lines with another indent below the key; as they are where their indents are no whole steps."""
+        depths = [_indent(line) - self.indent for line in self.lines]
+        if step == self.step or any(depth % self.step for depth in depths):
+            return self.lines
+        return [
+            " " * (self.indent + depth // self.step * step) + line.lstrip(" ") if line.strip() else line
+            for depth, line in zip(depths, self.lines, strict=True)
+        ]
+
+
+class Draft:
+    """The text of one document on its way to another, and the object in it that changes."""
+
+    def __init__(self, path: str, text: str, steps: Sequence[str | int]) -> None:
+        self._path = path
+        self._steps = steps
+        self._final = text.endswith("\n")
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self._text = text
+        self._node = self._read(text)
+
+    @property
+    def text(self) -> str:
+        """The document's text as it stands now."""
+        return self._text
+
+    @property
+    def node(self) -> Node:
+        """The object as the text has it now."""
+        if self._node is None:
+            raise Blocked("the document cannot be read on its own")
+        return self._node
+
+    def rename(self, path: Path, key: str) -> bool:
+        """Give the key at a path another name."""
+        parent = self.node.find(*path[:-1])
+        node = parent.key(path[-1]) if parent is not None else None
+        if node is None:
+            return False
+        return self._take(edits.apply(self._text, edits.set_key(node, key)))
+
+    def move(self, source: Path, target: Path) -> bool:
+        """Move an entry, its comments with it, to another path; mappings on the way there are made."""
+        entry = self._entry(source)
+        if entry is None or self.node.find(*target) is not None:
+            return False
+        first, last = self._extent(entry)
+        lines = self._lines()
+        block = EntryLines(lines[first:last], column(entry.key), source[-1], self._step())
+        return self._put(block, target, (first, last))
+
+    def paste(self, block: EntryLines, target: Path) -> bool:
+        """Put an entry of another document at a path."""
+        return self.node.find(*target) is None and self._put(block, target, None)
+
+    def cut(self, path: Path) -> EntryLines | None:
+        """The lines of a block entry; None where it shares its lines with others."""
+        entry = self._entry(path)
+        if entry is None:
+            return None
+        first, last = self._extent(entry)
+        return EntryLines(self._lines()[first:last], column(entry.key), path[-1], self._step())
+
+    def lift(self, path: Path) -> bool:
+        """Put what an entry holds in the place of the entry."""
+        entry = self._entry(path)
+        if entry is None or not _block(entry.value):
+            return False
+        _, last = self._extent(entry)
+        lines = self._lines()
+        number = self._line_of(entry.key.start)
+        indent = column(entry.key)
+        comment = lines[number].partition(" #")
+        head = [" " * indent + "#" + comment[2]] if comment[1] else []
+        body = _shift(lines[number + 1 : last], indent - column(entry.value.entries[0].key))
+        return self._take("".join([*lines[:number], *head, *body, *lines[last:]]))
+
+    def nest(self, path: Path, key: str, item: str) -> bool:
+        """Make an entry that holds a mapping one, named `key`, that holds a list of `{item: mapping}`."""
+        entry = self._entry(path)
+        if entry is None or not _block(entry.value):
+            return False
+        _, last = self._extent(entry)
+        lines = self._lines()
+        number = self._line_of(entry.key.start)
+        indent = column(entry.value.entries[0].key)
+        named = self._renamed(lines[number], entry.key.text, key)
+        body = [" " * indent + f"- {item}:{self._newline}", *_shift(lines[number + 1 : last], 4)]
+        return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
+
+    def comments(self, path: Path) -> list[str]:
+        """The comments of an entry and of what it holds; none of one that shares its lines with others."""
+        entry = self._entry(path)
+        if entry is None:
+            return []
+        first, last = self._extent(entry)
+        lines = _lines(self._text)
+        return self._comments(len("".join(lines[:first])), len("".join(lines[:last])))
+
+    def comment(self, path: Path, comments: Sequence[str]) -> None:
+        """Put those comments above an entry that the document holds no more."""
+        entry = self._entry(path)
+        lost = list((Counter(comments) - Counter(self._comments(0, len(self._text)))).elements()) if comments else []
+        if entry is not None and lost:
+            lines, at = self._lines(), self._line_of(entry.key.start)
+            lines[at:at] = [" " * column(entry.key) + comment + self._newline for comment in lost]
+            self._take("".join(lines))
+
+    def _comments(self, start: int, end: int) -> list[str]:
+        scalars = [node for node in self.node.walk() if node.kind == "scalar"]
+        found = _COMMENT.finditer(self._text, start, end)
+        return [m[0].rstrip() for m in found if not any(scalar.start <= m.start() < scalar.end for scalar in scalars)]
+
+    def reach(self, target: Any) -> None:
+        """Make the object say `target`. Raises Blocked where no edit can."""
+        for _ in range(_STEPS):
+            found = _difference(self.node, target)
+            if found is None:
+                return
+            if not self._take(edits.apply(self._text, found)):
+                break
+        raise Blocked("its text is written in a way that is not converted: do it by hand")
+
+    def _put(self, block: EntryLines, target: Path, source: tuple[int, int] | None) -> bool:
+        depth = len(target) - 1
+        while depth and not _block(self.node.find(*target[:depth])):
+            depth -= 1
+        home = self.node.find(*target[:depth])
+        if home is None or not _block(home):
+            return False
+        if depth < len(target) - 1 and home.get(target[depth]) is not None:
+            return False
+        lines = self._lines()
+        indent = column(home.entries[0].key)
+        step = self._step()
+        wrappers = target[depth:-1]
+        made = [" " * (indent + n * step) + name + ":" + self._newline for n, name in enumerate(wrappers)]
+        body = [line.rstrip("\r\n") + self._newline for line in block.stepped(step)]
+        place = next((n for n, line in enumerate(body) if not line.lstrip().startswith("#")), 0)
+        body[place] = self._renamed(body[place], block.key, target[-1])
+        made += _shift(body, indent + len(wrappers) * step - block.indent)
+        at = self._place(home, target[depth], source)
+        if source is None:
+            return self._take("".join([*lines[:at], *made, *lines[at:]]))
+        first, last = source
+        if at != first and first and last < len(lines) and not lines[last].strip():
+            above = lines[first - 1].strip()
+            if not above or above.endswith(":"):  # one blank line of two goes along, and one below a key
+                last += 1
+                at = at if at < first else max(at, last)
+        if at <= first:
+            return self._take("".join([*lines[:at], *made, *lines[at:first], *lines[last:]]))
+        return self._take("".join([*lines[:first], *lines[last:at], *made, *lines[at:]]))
+
+    def _place(self, home: Node, key: str, source: tuple[int, int] | None) -> int:
+        """The line before which a new entry of a mapping goes."""
+        if key == "metadata":
+            return self._extent(home.entries[0])[0]
+        spans = [self._extent(entry) for entry in home.entries if not entry.merged]
+        if source is not None and source in spans:
+            return source[0]
+        if not self._final and len(spans) > 1 and home.entries[-1].value.style in ("literal", "folded"):
+            return spans[-1][0]  # the text would get a line break that it does not have at the end of a file
+        return max(last for _, last in spans)
+
+    def _entry(self, path: Path) -> MappingEntry | None:
+        parent = self.node.find(*path[:-1])
+        entry = parent.entry(path[-1]) if parent is not None and _block(parent) else None
+        if entry is None or entry.merged or entry.key.unquoted != entry.name:
+            return None
+        if entry.value.alias or entry.value.shared:
+            return None
+        start = self._text.rfind("\n", 0, entry.key.start) + 1
+        return entry if not self._text[start : entry.key.start].strip(" \ufeff") else None
+
+    def _extent(self, entry: MappingEntry) -> tuple[int, int]:
+        """The lines of an entry, from the comments right above it to those below that are indented deeper."""
+        lines = self._lines()
+        first = self._line_of(entry.key.start)
+        last = self._line_of(max(entry.value.end, entry.key.end)) + 1
+        place = column(entry.key)
+        while first and lines[first - 1].lstrip().startswith("#") and _indent(lines[first - 1]) == place:
+            first -= 1
+        while last < len(lines) and lines[last].lstrip().startswith("#") and _indent(lines[last]) > place:
+            last += 1
+        return first, last
+
+    def _lines(self) -> list[str]:
+        lines = _lines(self._text)
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += self._newline
+        return lines
+
+    def _line_of(self, offset: int) -> int:
+        return self._text.count("\n", 0, offset)
+
+    def _renamed(self, line: str, old: str, new: str) -> str:
+        return line if old == new else line.replace(old, new, 1)
+
+    def _step(self) -> int:
+        """By how much a mapping is indented below its key."""
+        spec = self.node.entry("spec")
+        if spec is None or not _block(spec.value):
+            return 2
+        return max(1, column(spec.value.entries[0].key) - column(spec.key))
+
+    def _read(self, text: str) -> Node | None:
+        source = Source.from_text(self._path, text)
+        roots = [document.root for document in source.documents if document.root is not None]
+        if source.problems or source.set_aside or len(roots) != 1:
+            return None
+        return roots[0].find(*self._steps)
+
+    def _take(self, text: str) -> bool:
+        if not self._final:
+            text = text.removesuffix("\n").removesuffix("\r")
+        node = self._read(text)
+        if node is None or node.kind != "mapping":
+            return False
+        self._text, self._node = text, node
+        return True
+
+
+def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Edit]:
+    """The edits that make one text, found at `start` of a source, into another, line by line."""
+    before, after = _lines(old), _lines(new)
+    offsets = list(accumulate(map(len, before), initial=start))
+    return [
+        edits.difference(source, offsets[a], "".join(before[a:b]), "".join(after[c:d]))
+        for tag, a, b, c, d in opcodes(before, after)
+        if tag != "equal"
+    ]
+
+
+def _difference(node: Node, target: Any) -> list[Edit] | None:
+    """The edits for the first place at which a node does not say `target`; None where it does."""
+    if isinstance(target, dict) and node.kind == "mapping":
+        return _mapping_difference(node, target)
+    if isinstance(target, list) and node.kind == "sequence":
+        return _sequence_difference(node, target)
+    if same(plain_with_placeholders(node), target):
+        return None
+    if node.kind == "scalar" and isinstance(target, (str, int, float)) and not node.alias:
+        return edits.set_value(node, _plain_value(target))
+    return edits.replace(node, _plain_value(target))
+
+
+def _mapping_difference(node: Node, target: dict[str, Any]) -> list[Edit] | None:
+    for entry in node.entries:
+        name = entry.key.text if entry.name is None else entry.name
+        if name not in target:
+            return edits.remove(entry.value)
+    before: str | None = None
+    values = {e.key.text if e.name is None else e.name: e.value for e in reversed(node.entries)}
+    for key, value in target.items():
+        entry_value = values.get(key)
+        if entry_value is None:
+            return edits.add_key(node, key, _plain_value(value), before)
+        found = _difference(entry_value, value)
+        if found is not None:
+            return found
+        before = key
+    return None
+
+
+def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
+    if len(node.items) > len(target):
+        gone = next(
+            item
+            for number, item in enumerate(node.items)
+            if number >= len(target) or not same(plain_with_placeholders(item), target[number])
+        )
+        return edits.remove(gone)
+    for item, value in zip(node.items, target, strict=False):
+        found = _difference(item, value)
+        if found is not None:
+            return found
+    if len(node.items) < len(target):
+        return edits.add_item(node, _plain_value(target[len(node.items)]))
+    return None
+
+
+def _plain_value(value: Any) -> Any:
+    """A plain value as the edits take it: a placeholder is a text like any other."""
+    if isinstance(value, dict):
+        return {key: _plain_value(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain_value(part) for part in value]
+    return str(value) if isinstance(value, PlaceholderText) else value
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their breaks, as YAML counts them."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _block(node: Node | None) -> bool:
+    return node is not None and node.kind == "mapping" and node.style == "block" and bool(node.entries)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _shift(lines: list[str], by: int) -> list[str]:
+    """Lines indented by more or, where there is room, by less."""
+    if by >= 0:
+        return [" " * by + line if line.strip() else line for line in lines]
+    return [line[min(-by, _indent(line)) :] if line.strip() else line for line in lines]

@@ -1,0 +1,57 @@
+"""The languages that manifests are written in, behind one surface: YAML (JSON included) and objects of HCL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nodelint.edits import yaml
+from nodelint.edits.collections import NotEditable, root_of
+from nodelint.edits.formatting import Plain
+from nodelint.model.finding import Edit
+from nodelint.text.nodes import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+
+class Dialect(Protocol):
+    """What a language does in its own way. The callers in `nodelint.edits` have held the node to what all refuse."""
+
+    SUFFIX: str
+    """How the name of a file ends whose text is read in this language."""
+
+    MOVES_TEXT: bool
+    """Whether the text of an entry or object means the same in another place, and may be moved or copied there."""
+
+    def set_value(self, node: Node, value: str | int | float | bool) -> list[Edit]:
+        """Another scalar in a node's place; for a key another name."""
+
+    def replace(self, node: Node, value: Plain) -> list[Edit]:
+        """Another value in a node's place."""
+
+    def insert_items(self, sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
+        """Several items, in this order, before the one of that index."""
+
+    def add_keys(
+        self, mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False
+    ) -> list[Edit]:
+        """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+
+    def remove(self, node: Node) -> list[Edit]:
+        """Take out an item of a list, or a key with its value, with its lines and the comments right above."""
+
+
+def dialect_of(node: Node) -> Dialect:
+    """The language that a node is written in. Raises `NotEditable` for one that is not edited."""
+    style = root_of(node).style
+    if style == "hcl-blocks":
+        raise NotEditable("an object that Terraform makes of blocks is edited by hand")
+    if style == "hcl":
+        from nodelint.forms.terraform import writer as hcl
+
+        return hcl
+    return yaml

@@ -1,0 +1,459 @@
+"""Paths become sources: those asked for, and those read only so that others can refer to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
+from nodelint.files.safe_read import error_reason, is_inside, repository
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, is_patch
+from nodelint.text.marks import MARKS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from nodelint.files.gitignore import Ignored
+    from nodelint.text import Source
+
+ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu", ".tm.hcl")
+
+# Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
+_TAKEN = ENDINGS + _TEMPLATES
+
+# Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
+_STATING = (
+    *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
+    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock", ".toml", ".conf", ".ini", ".cfg"),
+)
+_WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
+SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml", "tf", "tofu") for word in _WORDS)
+"""How manifests end that somebody has set aside: no tool applies them."""
+
+# Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
+_TEXTS = (
+    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
+    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
+)
+_NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
+_READ, _GLANCE, _UNREAD = 1, 2, 3
+_GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
+
+# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+
+# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
+_SNAPSHOT = b'"nodelint-snapshot"'
+_BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
+
+# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
+_LARGEST = 64 << 20
+_AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
+
+_CHUNK = 1 << 16
+
+# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
+# repository hold no file that names Karpenter.
+_BLOCK = 1 << 13
+_FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+
+class Discovery:
+    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
+
+    `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
+    runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
+    `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
+    `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
+    `also` is a pattern of what is read although the word is not in it.
+    `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
+    `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
+    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
+    """
+
+    def __init__(self) -> None:
+        self.stating: list[Source] = []
+        self.seen: set[str] = set()
+        self.glanced: set[str] = set()
+        self.unread: list[str] = []
+        self.folders: list[str] = []
+        self.hidden: list[str] = []
+        self.sources: list[Source] = []
+        self.unreadable: list[tuple[str, str]] = []
+        self.files = 0
+        self.stdin: bytes | None = None
+        self.also: str | None = None
+        self.workloads: list[str] = []
+        self.buffers: list[str] = []
+        self.releases: list[str] = []
+        self.node_groups: list[str] = []
+        self.kustomizing: list[str] = []
+
+
+def discover(
+    paths: Sequence[str],
+    exclude: Excluded = READ_ALL,
+    stdin: Callable[[], bytes] | None = None,
+    on_file: Callable[[int], None] | None = None,
+    include: Globs = NOTHING,
+    also: str | None = None,
+    known: Mapping[bytes, Source] | None = None,
+) -> Discovery:
+    """Read files, folders (with all that is below them) and `-` for standard input, each file once.
+
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
+    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
+    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
+    ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
+    Files in which the pattern `also` is found are read although they do not hold the word. `known` are sources that
+    were read before, by their bytes: what is the same is not read twice.
+    """
+    found = Discovery()
+    found.also = also
+    block = _Block(found, known or {})
+    for path in paths:
+        if not path:
+            found.unreadable.append((path, "an empty path"))
+        elif path == "-":
+            block.sort_in()
+            _take_stdin(found, stdin or _stdin)
+        else:
+            if os.path.isdir(path):
+                found.folders.append(os.path.abspath(path))
+            for file in _files(path, exclude, include, found):
+                _take_file(file, path, block, on_file)
+    block.sort_in()
+    return found
+
+
+def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
+    found.files += 1
+    try:
+        found.stdin = stdin()
+    except OSError as error:
+        found.unreadable.append(("-", error_reason(error)))
+        return
+    if _is_wanted(found.stdin, found):
+        from nodelint.text import Source
+
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also or find_buffers(found.stdin)))
+
+
+class _Block:
+    """Contents that were read and wait to be searched together."""
+
+    def __init__(self, found: Discovery, known: Mapping[bytes, Source]) -> None:
+        self.found = found
+        self.known = known
+        self.files: list[tuple[str, bytes]] = []
+        self.size = 0
+
+    def add(self, file: str, data: bytes) -> None:
+        self.files.append((file, data))
+        self.size += len(data)
+        if self.size >= _BLOCK:
+            self.sort_in()
+
+    def sort_in(self) -> None:
+        """Note of each file what it may hold; that is read where a run asks for it."""
+        files, found = self.files, self.found
+        if not files:
+            return
+        joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
+        self.files, self.size = [], 0
+        marks = Marks(joined, "\n".join([file for file, _ in files]))
+        self._note(files, marks)
+        karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
+        if karpenter or marks.buffers or found.also is not None:
+            for file, data in files:
+                ours = _is_wanted(data, found)
+                if ours or (marks.may_be_stated and marks.may_state(file, data, ours)):
+                    self._take(file, data, ours, marks)
+        elif marks.may_be_stated:
+            for file, data in files:
+                if marks.may_state(file, data, False):
+                    self._take(file, data, False, marks)
+
+    def _note(self, files: Sequence[tuple[str, bytes]], marks: Marks) -> None:
+        """Note the paths of files by what they may hold."""
+        found = self.found
+        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
+        found.workloads += [file for file, data in files if may_make_pods(file, data)]
+        if marks.releases or marks.helmfiles:
+            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
+        if marks.kustomizing:
+            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
+        if marks.buffers:
+            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
+        if marks.node_group_parts:
+            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
+
+    def _take(self, file: str, data: bytes, ours: bool, marks: Marks) -> None:
+        """Read a file that concerns Karpenter, or may state a release."""
+        from nodelint.text import Source
+
+        found = self.found
+        # A file whose name is a dash is not standard input.
+        path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
+        source = self._copy_known(path, data) if also is None else None
+        if source is None:
+            source = Source.from_bytes(path, data, also)
+        if ours:
+            source.part = is_patch(file)
+            found.sources.append(source)
+        if marks.may_state(file, data, ours):
+            found.stating.append(source)
+
+    def _copy_known(self, path: str, data: bytes) -> Source | None:
+        known = self.known.get(data)
+        if known is None:
+            return None
+        from nodelint.text.copied import copy_source
+
+        return copy_source(known, path)
+
+
+def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
+    """Read a file that `path` stands for, unless it was read before."""
+    found = block.found
+    if found.glanced and file in found.glanced and file != os.path.normpath(path):
+        block.sort_in()
+        _read_for_release(file, found)
+        return
+    if file in found.seen:
+        return
+    found.seen.add(file)
+    found.files += 1
+    if on_file is not None:
+        on_file(found.files)
+    data = _read(file, found)
+    if isinstance(data, bytes):
+        block.add(file, data)
+    elif data is not None:
+        block.sort_in()
+        data.part = is_patch(file)
+        found.sources.append(data)
+
+
+def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
+    """The files that may state a release: those found, and the others of the repositories that the sources stand in.
+
+    What of those others cannot be read is passed over: it was not asked for.
+    """
+    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
+    roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+    seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
+    more = Discovery()
+    for root in roots:
+        for file in _files(os.path.relpath(root), exclude, NOTHING, more):
+            if os.path.abspath(file) not in seen:
+                _read_for_release(file, more)
+    return [*found.stating, *more.stating]
+
+
+def _read_for_release(file: str, found: Discovery) -> None:
+    if any(source.path == _display_path(file) for source in found.stating):
+        return
+    data = _read(file, Discovery())
+    if isinstance(data, bytes) and may_state(file, data, _concerns_karpenter(data)):
+        from nodelint.text import Source
+
+        found.stating.append(Source.from_bytes(_display_path(file), data))
+
+
+def _display_path(file: str) -> str:
+    return file.replace(os.sep, "/") if file != "-" else "./-"
+
+
+def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
+    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    sources = list(sources)
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    have = {os.path.realpath(source.path) for source in sources}
+    found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
+    return [source for source in found.sources if os.path.realpath(source.path) not in have]
+
+
+def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    """The files that a path stands for, each as a normal path."""
+    path = os.path.normpath(path)
+    if os.path.isdir(path):
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
+    elif not exclude.match(path):
+        yield path
+
+
+def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    above = _ignored_around(folder) if exclude.gitignore else None
+    excluding = bool(exclude)
+    open_folders = [(prefix, *_listed(folder, found, above, exclude))]
+    while open_folders:
+        prefix, entries, ignored = open_folders[-1]
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if excluding and exclude.match(path):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    walked = (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER
+                    if walked and not (ignored and ignored.ignores(name, folder=True)):
+                        below = ignored.below(name) if ignored else None
+                        open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
+                        break
+                    if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
+                        found.hidden.append(path)
+                    continue
+                read = _wanted(path, include)
+                if not read or (ignored and ignored.ignores(name, folder=False)):
+                    continue
+                if _is_taken(entry, path, read, folder, found):
+                    yield path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((path, error_reason(error)))
+        else:
+            open_folders.pop()
+
+
+def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
+    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    regular = entry.is_file()
+    if (read != _READ or not regular) and path.lower().endswith(_TEXTS):
+        found.unread.append(path)
+    if read == _UNREAD or not regular:
+        # An editor's lock is a link that leads nowhere by intent.
+        if read == _READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
+            found.unreadable.append((path, "a link to a file that is not there"))
+        return False
+    if read == _GLANCE:
+        found.glanced.add(path)
+    if not entry.is_symlink():
+        return True
+    from nodelint.files.links import link_leaves
+
+    if (what := link_leaves(path, top)) is None:
+        return True
+    # Helm installs what is in `crds` as it is; definitions are no manifests.
+    if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
+        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+    return False
+
+
+def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
+    """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
+    read = _wanted(path, include)
+    return read == _READ or (read == _GLANCE and not path.lower().endswith(_TEXTS)) or os.path.basename(path) in _GIT
+
+
+def _wanted(path: str, include: Globs) -> int:
+    """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
+        return _READ
+    if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):
+        return _GLANCE
+    return _UNREAD if path.lower().endswith(_TEXTS) else 0
+
+
+def is_readme(path: str) -> bool:
+    """Whether a file tells people about its folder; it holds no manifest, and may say which release to install."""
+    return os.path.basename(path).lower().startswith("readme.") and path.lower().endswith(
+        (".md", ".markdown", ".txt")
+    )
+
+
+def _listed(
+    folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
+) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
+    """The entries of a folder, and what git ignores of them."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda e: e.name)
+    except OSError as error:
+        found.unreadable.append((folder, error_reason(error)))
+        return iter(()), above
+    if exclude.gitignore and any(entry.name in _GIT for entry in entries):
+        from nodelint.files.gitignore import entered
+
+        above = entered(above, folder, [entry.name for entry in entries])
+    return iter(entries), above
+
+
+def _ignored_around(folder: str) -> Ignored | None:
+    """What git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    if repository(os.path.abspath(folder)) is None:
+        return None
+    from nodelint.files.gitignore import Ignored
+
+    return Ignored.around(folder)
+
+
+def _read(path: str, found: Discovery) -> bytes | Source | None:
+    """The content of a file, or what a long stream of YAML holds; None where it is neither."""
+    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
+    try:
+        handle = os.open(path, _FOR_READING)
+        try:
+            data = os.read(handle, _CHUNK)
+            if more := os.read(handle, _CHUNK):
+                return _read_on(path, handle, [data, more], found)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        found.unreadable.append((path, error_reason(error)))
+        return None
+    return data
+
+
+def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
+    """The same for a file that is longer than its first chunks."""
+    size = sum(map(len, chunks))
+    while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
+        chunks.append(chunk)
+        size += len(chunk)
+        if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
+            from nodelint.text.yaml import yaml_stream
+
+            os.lseek(handle, 0, os.SEEK_SET)
+            return yaml_stream.read(_display_path(path), handle)
+    data = b"".join(chunks)
+    if size > _LARGEST and _is_marked(data):
+        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
+        return None
+    return data
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}; save it as one")
+    return data
+
+
+def _concerns_karpenter(data: bytes) -> bool:
+    # A file in UTF-16 has the letters of the mark with zeros between them.
+    marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
+    return marked and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
+
+
+def _is_wanted(data: bytes, found: Discovery) -> bool:
+    if _concerns_karpenter(data):
+        return True
+    if found.also is None:
+        return find_buffers(data) is not None
+    import re
+
+    return re.search(found.also.encode(), data) is not None
+
+
+def _is_marked(data: bytes) -> bool:
+    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0

@@ -1,0 +1,133 @@
+"""Files as they stand in a revision of a git repository, written into a folder of their own.
+
+Only `rev-parse`, `merge-base`, `symbolic-ref`, `ls-tree` and `cat-file` are run: none of them touches the work tree
+or the index, and none runs hooks or filters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.git.repository import FOUND_NOTHING, GitError, Repository, ask, send
+
+_BRANCHES = ("origin/main", "origin/master", "main", "master")
+
+# Pictures, archives, programs: no manifest is made of them. A script, a text, a table may be: user data, say.
+_OF_OTHERS = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
+    *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
+    *(".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".whl", ".rpm", ".deb"),
+    *(".exe", ".dll", ".so", ".dylib", ".a", ".o", ".class", ".pyc", ".wasm", ".bin", ".iso", ".img", ".db"),
+    *(".parquet", ".sqlite", ".pb", ".onnx", ".pt", ".npy", ".csv", ".log", ".ipynb", ".map", ".sum"),
+    *(".md", ".mdx", ".markdown", ".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
+    *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
+)
+
+
+class RevisionFile(NamedTuple):
+    """A file of a revision: its path from the top of the repository, and the blob that holds it."""
+
+    path: str
+    blob: str
+    link: bool
+
+
+def commit(where: Repository, name: str) -> str:
+    """The commit that a revision stands for. Raises GitError where there is no such revision."""
+    if name.startswith("-"):  # an option of git, and no revision begins so
+        raise GitError(f"`{name}` is not a revision of this repository")
+    try:
+        return ask(where, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
+    except GitError as error:
+        if str(error) != FOUND_NOTHING:
+            raise
+        raise GitError(f"`{name}` is not a revision of this repository") from None
+
+
+def base(where: Repository) -> str:
+    """The commit at which the current branch left the default branch. Raises GitError where none is found."""
+    names = []
+    with suppress(GitError):  # a clone without it has the branch itself
+        names.append(ask(where, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD").strip())
+    for name in (*names, *_BRANCHES):
+        try:
+            return ask(where, "merge-base", "HEAD", commit(where, name)).strip()
+        except GitError:
+            continue
+    raise GitError("no default branch is found to compare with; name a revision with --against")
+
+
+def write_files(where: Repository, revision: str, into: str, needed: Callable[[str], bool]) -> None:
+    """Write the files of a commit below a folder: those that are `needed`, and all that these may refer to.
+
+    A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
+    Raises GitError, also where what is needed is not there, and OSError.
+    """
+    entries = [e for e in _listed(where, revision) if needed(e.path) or not e.path.lower().endswith(_OF_OTHERS)]
+    links = []
+    for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
+        path = _inside(into, entry.path)
+        if data is None and needed(entry.path):
+            raise GitError(f"this clone does not have {entry.path} as it was: fetch all of {revision[:12]} first")
+        if path is None or data is None:
+            continue
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if entry.link:
+            links.append((path, os.fsdecode(data)))
+            continue
+        with open(path, "wb") as file:
+            file.write(data)
+    for path, target in links:
+        end = os.path.normpath(os.path.join(os.path.dirname(path), target))
+        if not os.path.isabs(target) and end.startswith(os.path.join(into, "")):
+            os.symlink(target, path)
+
+
+def _inside(folder: str, path: str) -> str | None:
+    """Where a path of a revision is written; None for one that leads elsewhere, which git itself never makes."""
+    steps = path.split("/")
+    if any(step in ("", ".", "..") or step.lower() == ".git" for step in steps) or os.path.isabs(path):
+        return None
+    return os.path.join(folder, *steps)
+
+
+def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
+    for line in ask(where, "ls-tree", "-r", "-z", "--full-tree", revision).split("\0"):
+        about, _, path = line.partition("\t")
+        if not path:
+            continue
+        mode, kind, blob = about.split()
+        if kind == "blob":
+            yield RevisionFile(path, blob, mode == "120000")
+
+
+def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:
+    """The content of each blob; None for one that a shallow or partial clone does not have."""
+    try:
+        out = _contents(where, names)
+        known_ids = None
+    except GitError:  # older gits stop at a blob that they would fetch from elsewhere
+        listed = ask(where, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+        known_ids = set(listed.split())
+        out = _contents(where, [name for name in names if name in known_ids])
+    position = 0
+    for name in names:
+        if known_ids is not None and name not in known_ids:
+            yield None
+            continue
+        end = out.index(b"\n", position)
+        head = out[position:end].split()
+        if len(head) != 3:
+            position = end + 1
+            yield None
+            continue
+        size = int(head[2])
+        yield out[end + 1 : end + 1 + size]
+        position = end + 1 + size + 1
+
+
+def _contents(where: Repository, names: Sequence[str]) -> bytes:
+    return send(where, ["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())

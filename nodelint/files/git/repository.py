@@ -1,0 +1,165 @@
+"""git, run in a repository that may hold anything: another repository among its files, too.
+
+A pull request can bring a folder with `HEAD`, `config`, `objects` and `refs`. Where git looks for the repository by
+itself it takes such a folder for a bare one, and its `config` names programs. So the repository is found here: it is
+the nearest `.git` upwards, a name that git writes into no work tree. git gets its path.
+
+Every setting by which a repository or the environment names a program is overridden, and every transport is
+refused: git neither fetches what a partial clone lacks nor starts a program of a remote.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files import programs, safe_read
+
+_SECONDS = 120
+FOUND_NOTHING = "git found nothing"
+
+_SETTINGS = (
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.sshCommand=false",
+    "core.gitProxy=none",
+    "core.askPass=",
+    "core.pager=cat",
+    "core.editor=false",
+    "credential.helper=",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+
+# Programs need these to start; nothing else of the environment gets to git.
+_KEPT = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATHEXT", "TEMP", "TMP", "TMPDIR")
+
+_FIXED = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # stronger than protocol.<name>.allow of a repository
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+}
+
+# Whom git trusts to own a repository is set by the user (safe.directory): where it is asked, these are kept.
+_OF_THE_USER = ("HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "XDG_CONFIG_HOME", "SUDO_UID")
+_CONFIGURED = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT")
+
+
+class GitError(Exception):
+    """What git said where it could not tell."""
+
+
+class Repository(NamedTuple):
+    """A repository: the top of its work tree, and the folder of its own data. Both are absolute, without links."""
+
+    top: str
+    data: str
+
+
+def repository(folder: str) -> Repository:
+    """The repository around a folder. Raises GitError where there is none that git and its owner vouch for."""
+    top = safe_read.repository(os.path.realpath(folder))
+    if top is None:
+        return _named_by_environment(folder)
+    found = Repository(top, _data(os.path.join(top, ".git")))
+    if _is_among_files(found):
+        raise GitError(f"{top}: `.git` names a folder among the repository's own files")
+    # From the top git finds this `.git` first. It looks whether the owner is one that the user trusts.
+    seen = _run(["-C", top], ["rev-parse", "--absolute-git-dir"], b"", _asking_environment(top)).decode(
+        "utf-8", "surrogateescape"
+    )
+    if os.path.realpath(seen.rstrip("\n")) != found.data:
+        raise GitError(f"{os.path.join(top, '.git')} is no repository")
+    return found
+
+
+def ask(where: Repository, *arguments: str) -> str:
+    """What git prints. Raises GitError with its first line where it fails."""
+    return os.fsdecode(send(where, arguments, b""))
+
+
+def send(where: Repository, arguments: Sequence[str], sent: bytes) -> bytes:
+    """What git prints for what it reads on standard input. Raises GitError with its first line where it fails."""
+    return _run([f"--git-dir={where.data}", f"--work-tree={where.top}"], arguments, sent, _environment())
+
+
+def _named_by_environment(folder: str) -> Repository:
+    """A work tree without `.git`, as a hook of a bare repository has one: GIT_DIR and GIT_WORK_TREE name both."""
+    data = os.environ.get("GIT_DIR")
+    if not data:
+        raise GitError(f"{folder} is in no git repository; to compare two folders, name one with --old")
+    top = os.path.realpath(os.environ.get("GIT_WORK_TREE") or os.curdir)
+    found = Repository(top, os.path.realpath(data))
+    if _is_among_files(found) or not safe_read.is_inside(folder, top):
+        raise GitError("the folder is not in the work tree of the repository that GIT_DIR names")
+    return found
+
+
+def _data(path: str) -> str:
+    """The folder that a `.git` is or names."""
+    if os.path.isdir(path):
+        return os.path.realpath(path)
+    try:
+        first = os.fsdecode(safe_read.read(path, 1 << 16)).rstrip("\r\n")
+    except OSError as error:
+        raise GitError(f"{path}: {safe_read.error_reason(error)}") from None
+    if not first.startswith("gitdir: "):
+        raise GitError(f"{path} does not name a repository")
+    return os.path.realpath(os.path.join(os.path.dirname(path), first.removeprefix("gitdir: ")))
+
+
+def _is_among_files(found: Repository) -> bool:
+    """Whether a repository's data lies where its work tree has files, and no step to it is called `.git`."""
+    if not safe_read.is_inside(found.data, found.top):
+        return False
+    return ".git" not in os.path.relpath(found.data, found.top).split(os.sep)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name in _KEPT if (value := os.environ.get(name))} | _FIXED
+
+
+def _asking_environment(top: str) -> dict[str, str]:
+    """That of the question whose repository a folder is: the user's own configuration says whom to trust."""
+    fixed = {name: value for name, value in _environment().items() if name not in _CONFIGURED}
+    names = (*_OF_THE_USER, *_CONFIGURED)
+    begins = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+    of_the_user = {name: value for name, value in os.environ.items() if name in names or name.startswith(begins)}
+    return {**fixed, **of_the_user, "GIT_CEILING_DIRECTORIES": os.path.dirname(top)}
+
+
+def _run(where: Sequence[str], arguments: Sequence[str], sent: bytes, env: dict[str, str]) -> bytes:
+    path = programs.program("git")
+    if path is None:
+        raise GitError("there is no git on the PATH")
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            [path, "--no-pager", "--no-replace-objects", *settings, *where, *arguments],
+            input=sent,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+            env=env,
+        )
+    except OSError as error:
+        raise GitError(f"git: {safe_read.error_reason(error)}") from None
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git gave no answer within {_SECONDS} seconds") from None
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"git: {lines[0].removeprefix('fatal: ')}" if lines else FOUND_NOTHING)
+    return done.stdout

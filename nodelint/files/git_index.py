@@ -1,0 +1,102 @@
+"""Which files git tracks, as the index of a repository lists them: those count, whatever an ignore pattern says.
+
+An index is read once, and only where something is ignored. Entries of the usual versions hold their paths whole, so
+that one is looked for in the bytes, without reading the others; version 4 stores what a path does not share with the
+one before it. What a split index keeps in its shared file is not seen. Format: git's
+`Documentation/gitformat-index.adoc`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.files import safe_read
+
+_LARGEST = 256 << 20
+_HEADER = 12
+_FIXED = 62
+"""Bytes of an entry before its path, in a repository of SHA-1 objects."""
+_EXTENDED = 0x4000
+_LENGTH = 0xFFF
+"""Bits of an entry's flags: two more bytes of flags follow; how long the path is, at most."""
+
+
+class GitIndex:
+    """The index of the repository at `root`, read when first asked."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._data: bytes | None = None
+        self._paths: list[bytes] = []
+        self.entered: set[str] = set()
+        """Folders that a pattern matches and that hold tracked files."""
+
+    def tracks(self, path: str, *, folder: bool) -> bool:
+        """Whether a file is tracked, or a file in a folder; `path` counts from the top, with slashes."""
+        if self._data is None:
+            self._read()
+        wanted = os.fsencode(path) + (b"/" if folder else b"")
+        if self._paths:
+            found = any(path.startswith(wanted) if folder else path == wanted for path in self._paths)
+        else:
+            found = self._lists(wanted, folder)
+        if found and folder:
+            self.entered.add(path)
+        return found
+
+    def _read(self) -> None:
+        try:
+            self._data = safe_read.read(os.path.join(_own_folder(self._root), "index"), _LARGEST)
+        except OSError:
+            self._data = b""
+        if self._data[:4] == b"DIRC" and self._data[4:8] == b"\0\0\0\4":
+            self._paths = _list_compressed(self._data)
+
+    def _lists(self, wanted: bytes, folder: bool) -> bool:
+        """Whether an entry has this path, or one that begins so: its length stands before it."""
+        data = self._data or b""
+        at = data.find(wanted, _HEADER)
+        while at >= 0:
+            end = data.find(b"\0", at)
+            length = min(end - at, _LENGTH)
+            before = (int.from_bytes(data[at - back : at - back + 2], "big") for back in (2, 4))
+            if (folder or end - at == len(wanted)) and any(flags & _LENGTH == length for flags in before):
+                return True
+            at = data.find(wanted, at + 1)
+        return False
+
+
+def _own_folder(root: str) -> str:
+    """The folder that holds the index of a work tree."""
+    path = os.path.join(root, ".git")
+    if os.path.isdir(path):
+        return path
+    try:
+        target = os.fsdecode(safe_read.read(path, _LARGEST)).removeprefix("gitdir:").strip()
+    except OSError:
+        return path
+    return os.path.join(root, target)
+
+
+def _list_compressed(data: bytes) -> list[bytes]:
+    """The paths of an index of version 4; those before the fault where it is broken."""
+    found: list[bytes] = []
+    at, last = _HEADER, b""
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        flags = int.from_bytes(data[at + _FIXED - 2 : at + _FIXED], "big")
+        at += _FIXED + (2 if flags & _EXTENDED else 0)
+        if at >= len(data):
+            break
+        byte = data[at]
+        less = byte & 127
+        while byte & 128 and at + 1 < len(data):
+            at += 1
+            byte = data[at]
+            less = ((less + 1) << 7) | (byte & 127)
+        end = data.find(b"\0", at + 1)
+        if end < 0:
+            break
+        last = last[: len(last) - less] + data[at + 1 : end]
+        found.append(last)
+        at = end + 1
+    return found

@@ -1,0 +1,234 @@
+"""What git ignores: the patterns of `.gitignore` files, of `.git/info/exclude` and of the user's own file.
+
+Patterns without a wildcard are compared as text. `wildmatch` reads the others, when a path comes that one may match.
+
+A file that git tracks is not ignored, whatever pattern matches it or a folder around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files import safe_read
+from nodelint.files.git_index import GitIndex
+
+FILE = ".gitignore"
+"""The name of the files that hold patterns for their folder and what is below it."""
+
+_LARGEST = 4 << 20
+_WILD = re.compile(r"[*?\[\\]")
+_SECTION = re.compile(r"\s*\[\s*([^\]\s]*)")
+_EXCLUDES_FILE = re.compile(r'(?i)\s*+excludesfile\s*+=\s*+(?:"([^"]*+)"\s*+|([^"#;]*+))(?:[#;].*)?$')
+
+
+class _Pattern(NamedTuple):
+    """A line of an ignore file: `text` without `!` and the slash at its end.
+
+    `anchored` says that it is about paths from the file's folder, not about names. What it matches holds the `hint`.
+    """
+
+    text: str
+    negated: bool
+    for_folders: bool
+    anchored: bool
+    wild: bool
+    hint: str
+
+    def matches(self, path: str, name: str) -> bool:
+        seen = path if self.anchored else name
+        if not self.wild or self.hint not in seen:
+            return not self.wild and seen == self.text
+        from nodelint.files.wildmatch import matches
+
+        return matches(self.text, seen)
+
+
+class _Level:
+    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or nothing."""
+
+    def __init__(self, base: str, patterns: Iterable[_Pattern]) -> None:
+        self._base = len(base)
+        self._names: dict[str, list[tuple[int, _Pattern]]] = {}
+        self._others: list[tuple[int, _Pattern]] = []
+        for number, pattern in enumerate(patterns):
+            by_name = not pattern.wild and not pattern.anchored
+            of = self._names.setdefault(pattern.text, []) if by_name else self._others
+            of.insert(0, (number, pattern))
+
+    def decides(self, path: str, name: str, *, folder: bool) -> bool | None:
+        """Whether a path is ignored; None where no pattern matches. The last that does decides."""
+        inside = path[self._base :]
+        last = -1
+        ignored = None
+        for number, pattern in self._names.get(name, ()):
+            if folder or not pattern.for_folders:
+                last, ignored = number, not pattern.negated
+                break
+        for number, pattern in self._others:
+            if number < last:
+                break
+            if (folder or not pattern.for_folders) and pattern.matches(inside, name):
+                return not pattern.negated
+        return ignored
+
+
+class Ignored:
+    """What git ignores in a folder of a repository and below: `levels`, the strongest first.
+
+    `whole`: a pattern matches the folder itself, so that only what is tracked in it counts.
+    """
+
+    def __init__(self, levels: tuple[_Level, ...], inside: str, index: GitIndex, whole: bool = False) -> None:
+        self._levels = levels
+        self._inside = inside
+        self._index = index
+        self._whole = whole
+
+    @classmethod
+    def around(cls, folder: str) -> Ignored | None:
+        """What is ignored in a folder, less what its own `.gitignore` says; None outside of a repository.
+
+        The folder itself counts as not ignored, whatever the patterns say.
+        """
+        folder = os.path.abspath(folder)
+        root = safe_read.repository(folder)
+        if root is None:
+            return None
+        found = cls._at_root(root)
+        steps = os.path.relpath(folder, root).split(os.sep)
+        for step in steps if folder != root else ():
+            found = found.with_file(os.path.join(root, found._inside)).below(step)
+        return found
+
+    @classmethod
+    def _at_root(cls, root: str) -> Ignored:
+        files = (os.path.join(_git_folder(root), "info", "exclude"), _of_the_user(root))
+        return cls(tuple(level for file in files if file and (level := _level(file, ""))), "", GitIndex(root))
+
+    def below(self, name: str) -> Ignored:
+        """What is ignored in a folder of this one, less what its own `.gitignore` says."""
+        whole = self._whole or self._inside + name in self._index.entered
+        return Ignored(self._levels, f"{self._inside}{name}/", self._index, whole)
+
+    def with_file(self, folder: str) -> Ignored:
+        """The same with the `.gitignore` of the folder, if it has one. git follows no link there, nor is one here."""
+        path = os.path.join(folder, FILE)
+        level = None if os.path.islink(path) else _level(path, self._inside)
+        return Ignored((level, *self._levels), self._inside, self._index, self._whole) if level else self
+
+    def ignores(self, name: str, *, folder: bool) -> bool:
+        """Whether an entry of the folder is ignored, and nothing of it is tracked."""
+        path = self._inside + name
+        return (self._whole or self._matches(path, name, folder)) and not self._index.tracks(path, folder=folder)
+
+    def _matches(self, path: str, name: str, folder: bool) -> bool:
+        for level in self._levels:
+            decided = level.decides(path, name, folder=folder)
+            if decided is not None:
+                return decided
+        return False
+
+
+def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored | None:
+    """What is ignored in a folder with entries of these `names`, by what holds `above` all of them."""
+    names = frozenset(names)
+    if ".git" in names and (above is None or above._inside):  # a repository of its own
+        above = Ignored.around(folder)
+    return above.with_file(folder) if above is not None and FILE in names else above
+
+
+def _level(file: str, base: str) -> _Level | None:
+    patterns = list(_patterns(file))
+    return _Level(base, patterns) if patterns else None
+
+
+def _patterns(file: str) -> Iterator[_Pattern]:
+    """The patterns of a file; nothing where it cannot be read, as for git."""
+    try:
+        data = safe_read.read(file, _LARGEST)
+    except OSError:
+        return
+    for line in os.fsdecode(data.removeprefix(b"\xef\xbb\xbf")).split("\n"):
+        pattern = _pattern(line.removesuffix("\r"))
+        if pattern is not None:
+            yield pattern
+
+
+def _pattern(line: str) -> _Pattern | None:
+    if line.startswith("#"):
+        return None
+    text = line.rstrip(" ")
+    if len(text) < len(line) and (len(text) - len(text.rstrip("\\"))) % 2:
+        text += " "  # a backslash keeps the space behind it
+    negated = text.startswith("!")
+    text = text.removeprefix("!")
+    for_folders = text.endswith("/")
+    text = text.removesuffix("/")
+    if not text:
+        return None
+    anchored = "/" in text
+    wild = _WILD.search(text) is not None
+    if not wild:
+        return _Pattern(text.removeprefix("/"), negated, for_folders, anchored, False, "")
+    return _Pattern(text, negated, for_folders, anchored, True, _hint(text))
+
+
+def _hint(text: str) -> str:
+    """The longest run of a pattern without a wildcard, before the first bracket or backslash."""
+    plain = re.split(r"[\[\\]", text, maxsplit=1)[0]
+    return max(re.split(r"[*?]", plain), key=len).strip("/")
+
+
+# -- where git keeps them
+
+
+def _git_folder(root: str) -> str:
+    """The folder of a repository's own data; that of the main work tree for all others."""
+    path = os.path.join(root, ".git")
+    if os.path.isdir(path):
+        return path
+    target = _text(path).removeprefix("gitdir:").strip()
+    folder = os.path.join(root, target)
+    return os.path.join(folder, _text(os.path.join(folder, "commondir")).strip())
+
+
+def _of_the_user(root: str) -> str | None:
+    """The file that `core.excludesFile` names for the repository, the user or the system, else git's default.
+
+    What a configuration includes from another file is not followed.
+    """
+    home = os.path.expanduser("~")
+    xdg = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
+    configurations = (
+        os.path.join(_git_folder(root), "config"),
+        os.environ.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"),
+        os.path.join(xdg, "config"),
+        "/etc/gitconfig",
+    )
+    for path in configurations:
+        named = _excludes_file(_text(path))
+        if named is not None:
+            return os.path.join(root, os.path.expanduser(named)) if named else None
+    return os.path.join(xdg, "ignore")
+
+
+def _excludes_file(configuration: str) -> str | None:
+    section, named = "", None
+    for line in configuration.splitlines():
+        begins = _SECTION.match(line)
+        if begins:
+            section = begins[1].lower()
+        elif section == "core" and (found := _EXCLUDES_FILE.match(line)):
+            value = found[2].rstrip() if found[1] is None else found[1]
+            named = value.replace("\\\\", "\\")
+    return named
+
+
+def _text(path: str) -> str:
+    try:
+        return os.fsdecode(safe_read.read(path, _LARGEST))
+    except OSError:
+        return ""

@@ -1,0 +1,26 @@
+"""Where the links of a folder lead: none is followed out of its chart or repository."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.files.safe_read import is_inside, repository
+
+CHART = "Chart.yaml"
+"""The file that makes a folder a Helm chart."""
+
+
+def link_leaves(link: str, top: str) -> str | None:
+    """What a link leads out of: its chart, else its repository, else the folder that was asked for; else None."""
+    folder = os.path.dirname(os.path.abspath(link))
+    root = repository(folder) or os.path.abspath(top)
+    chart, above = None, folder
+    while True:
+        if os.path.isfile(os.path.join(above, CHART)):
+            chart = above
+        if above == root or above == os.path.dirname(above):
+            break
+        above = os.path.dirname(above)
+    if is_inside(link, chart or root):
+        return None
+    return "chart" if chart else "repository" if repository(folder) else "folder"

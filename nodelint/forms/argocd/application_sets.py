@@ -1,0 +1,130 @@
+"""Applications that an ApplicationSet of Argo CD makes: one for each element of its list and git generators.
+
+A list generator has its elements in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md), one
+of git in the repository, and a matrix of two has each pair. What other generators bring is known in the cluster
+alone: it stays a placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from nodelint.forms.argocd.git_generators import ReadFile, list_git_parameters
+from nodelint.forms.lib.gotemplate.evaluate import TooLong, fill_text
+from nodelint.forms.lib.gotemplate.sprig import read_printed
+from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresolved
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+from nodelint.text import Node
+from nodelint.text.nodes import UNKNOWN, MappingEntry
+from nodelint.text.syntax_errors import Unreadable
+
+MOST_APPLICATIONS = 50
+"""Applications that one set is read for."""
+
+_PARAMETER = r"\{\{-?\s*([\w.-]+)\s*-?\}\}"
+"""What is replaced where the set does not use Go's templates."""
+
+_Parameters = dict[str, Node]
+
+
+def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
+    """The spec of each Application that a set makes; what its parameters are not known for stays as it is written."""
+    spec = root.find("spec", "template", "spec")
+    if spec is None:
+        return
+    go = root.find("spec", "goTemplate")
+    templates = go is not None and go.value is True
+    generators = root.find("spec", "generators")
+    for number, parameters in enumerate(_list_parameters(generators, read_file)):
+        if number >= MOST_APPLICATIONS:
+            return
+        yield _filled(spec, parameters, templates) if parameters else spec
+
+
+def _list_parameters(generators: Node | None, read_file: ReadFile) -> Iterator[_Parameters]:
+    for generator in generators.items if generators is not None else ():
+        yield from _parameters_of(generator, read_file)
+
+
+def _parameters_of(generator: Node, read_file: ReadFile) -> Iterator[_Parameters]:
+    """The parameters of each Application of a generator; those of one that is not read are empty."""
+    elements, several = generator.find("list", "elements"), generator.find("matrix", "generators")
+    if elements is not None and elements.kind == "sequence":
+        for element in elements.items:
+            yield {entry.name: entry.value for entry in element.entries if entry.name is not None}
+    elif several is not None and several.items:
+        for parts in product(*([*_parameters_of(part, read_file)] for part in several.items)):
+            yield {name: value for part in parts for name, value in part.items()}
+    elif (git := generator.get("git")) is not None and (found := [*list_git_parameters(git, read_file)]):
+        yield from found
+    else:
+        yield {}
+
+
+def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
+    """A copy of a node with parameters in the place of the code that asks for them."""
+    if node.kind == "scalar":
+        return _fill_scalar(node, parameters, templates) if "{{" in node.text else node
+    made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
+    made.items = [_filled(item, parameters, templates) for item in node.items]
+    made.entries = [
+        MappingEntry(entry.key, _filled(entry.value, parameters, templates), entry.name) for entry in node.entries
+    ]
+    return made
+
+
+def _fill_scalar(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
+    is_block = node.style == "literal"
+    start = node.source.text.find("\n", node.start, node.end) + 1 if is_block else node.start
+    text = node.source.text[start : node.end] if is_block else node.unquoted
+    start += 0 if is_block else node.style in ("single", "double")
+    rope = _fill_template(text, start, node, parameters) if templates else _replace(text, start, node, parameters)
+    if rope is None:
+        return node
+    if is_block:
+        try:
+            return read_printed(rope)
+        except (Unresolved, Unreadable):
+            return node
+    written = str(rope)
+    values = [value for piece, value in rope.pieces if piece]
+    at = values[0] if len(values) == 1 and values[0] is not None else node
+    return Node(at.source, at.start, at.end, "scalar", at.style, UNKNOWN if "{{" in written else written)
+
+
+def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> Rope:
+    pieces: list[tuple[str, Node | None]] = []
+    at = 0
+    for match in re.finditer(_PARAMETER, text):
+        name, *below = match[1].split(".")
+        value = parameters.get(name)
+        value = value.find(*below) if value is not None and below else value
+        if name == "path" and not below and value is not None and value.kind == "mapping":
+            value = value.get("path")
+        if value is None or value.kind != "scalar" or value.value is UNKNOWN or value.value is None:
+            continue
+        pieces += [(text[at : match.start()], _copied(node, start + at)), (_text_of(value), value)]
+        at = match.end()
+    return Rope([*pieces, (text[at:], _copied(node, start + at))], free=True)
+
+
+def _fill_template(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> Rope | None:
+    try:
+        found = fill_text(text, parse(text), dict(parameters))
+    except (BadTemplate, TooLong, Unresolved):
+        return None
+    return Rope(
+        [(piece, value if at is None else _copied(node, start + at)) for piece, value, at in found], free=True
+    )
+
+
+def _copied(node: Node, start: int) -> CopiedText:
+    return CopiedText(node.source, start, node.end, "scalar", "plain", UNKNOWN)
+
+
+def _text_of(value: Node) -> str:
+    if isinstance(value.value, bool):
+        return "true" if value.value else "false"
+    return str(value.value)

@@ -1,0 +1,79 @@
+"""What the git generator of an ApplicationSet brings: parameters of files and folders of the repository.
+
+https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Generators-Git/
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from nodelint.files.safe_read import repository
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.terraform.files import match_files
+from nodelint.forms.terraform.nodes import mapping, scalar, sequence
+from nodelint.text import Node, Source
+from nodelint.text.missing import items_of, text_of
+
+ReadFile = Callable[[str], Source | None]
+"""What gives a file of the repository by its absolute path; None where it cannot be read."""
+
+_MOST_FOLDERS = 500
+
+
+def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, Node]]:
+    """The parameters of each file, or folder, that a git generator names; none where this repository has no such."""
+    home = repository(os.path.dirname(os.path.abspath(git.source.path)))
+    if home is None or git.get("pathParamPrefix") is not None:
+        return
+    for item in items_of(git.get("files")):
+        for name in match_files(home, text_of(item.get("path")).lstrip("/")) or ():
+            source = read_file(os.path.join(home, name))
+            for root in nodes_of(source) if source is not None else ():
+                for part in root.items if root.kind == "sequence" else (root,):
+                    given = {entry.name: entry.value for entry in part.entries if entry.name is not None}
+                    yield given | {"path": _path_node(item, os.path.dirname(name), os.path.basename(name))}
+    for folder, item in _list_folders(items_of(git.get("directories")), home).items():
+        yield {"path": _path_node(item, folder, "")}
+
+
+def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
+    """The folders that a generator names, each with what names it, without those that are excluded."""
+    found: dict[str, Node] = {}
+    for item in items:
+        below = [""]
+        for part in text_of(item.get("path")).strip("/").split("/"):
+            below = [os.path.join(folder, name) for folder in below for name in _list_names(home, folder, part)]
+        excluded = item.get("exclude")
+        for folder in below[:_MOST_FOLDERS]:
+            if excluded is not None and excluded.value is True:
+                found.pop(folder, None)
+            else:
+                found[folder] = item
+    return found
+
+
+def _list_names(home: str, folder: str, pattern: str) -> list[str]:
+    try:
+        names = sorted(entry.name for entry in os.scandir(os.path.join(home, folder)) if entry.is_dir())
+    except OSError:
+        return []
+    return [name for name in names if not name.startswith(".") and fnmatch.fnmatchcase(name, pattern)]
+
+
+def _path_node(item: Node, folder: str, name: str) -> Node:
+    """What a set knows as `path`: of a file the folder that it is in."""
+    at = item.get("path") or item
+    folder = folder.replace(os.sep, "/")
+    texts = {"path": folder, "basename": os.path.basename(folder), "filename": name}
+    texts |= {f"{key}Normalized": _normalize(texts[key]) for key in ("basename", "filename")}
+    members = [(key, at, scalar(at, text)) for key, text in texts.items()]
+    segments = sequence(at, [scalar(at, part) for part in folder.split("/")])
+    return mapping(at, [*members, ("segments", at, segments)])
+
+
+def _normalize(text: str) -> str:
+    """A text as a name of Kubernetes."""
+    return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

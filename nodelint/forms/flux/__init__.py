@@ -1,0 +1,1 @@
+"""Flux: Kustomizations that apply folders."""

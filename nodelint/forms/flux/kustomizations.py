@@ -1,0 +1,348 @@
+"""What Kustomizations of Flux make of their folders: variables of `postBuild` filled in, and patches.
+
+https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.edits import NotEditable, find_steps, member_at, set_value
+from nodelint.edits.collections import members_of, root_of
+from nodelint.files import safe_read
+from nodelint.forms.helm.overlay_releases import lead_through
+from nodelint.forms.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
+from nodelint.forms.kustomize.build import UnbuiltOverlay
+from nodelint.forms.kustomize.files import Files
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.kustomize.overlays import build_applied, put_in_place
+from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
+from nodelint.forms.lib.gotemplate.syntax import Code
+from nodelint.forms.lib.text_map import Back, Uses, make_built
+from nodelint.forms.lib.values import nodes_of, read
+from nodelint.forms.map_edits import change_value, find_changes
+from nodelint.forms.rendered import Built, LedEdits, Unbuilt
+from nodelint.model.finding import Edit
+from nodelint.text import UNKNOWN, Node, Source, SourceText
+from nodelint.text.missing import text_of
+
+FLUX = "kustomize.toolkit.fluxcd.io"
+_POST_BUILD = "postBuild"
+_KIND = re.compile(r"(?m)^kind:[ \t]*[\"']?Kustomization\b")
+_OFF = f"{FLUX}/substitute: disabled"
+_VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
+_NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
+_NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
+"""What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
+_LARGEST = 4 << 20
+_MOST_LEVELS = 8
+
+
+class FluxKustomization(NamedTuple):
+    """A Kustomization of Flux: the object, the absolute path of its folder, and its variables.
+
+    `open`: more variables may come from what is not in the repository, a Secret for one.
+    """
+
+    node: Node
+    folder: str
+    values: Mapping[str, Node]
+    open: bool
+
+    @property
+    def cluster(self) -> str:
+        """Its file and its name: the object is what differs from cluster to cluster."""
+        return f"{os.path.abspath(self.node.source.path)}:{text_of(self.node.find('metadata', 'name'))}"
+
+    @property
+    def label(self) -> str:
+        """Its file, from the folder on that it applies."""
+        return os.path.relpath(self.node.source.path, self.folder).replace(os.sep, "/")
+
+    @property
+    def files(self) -> tuple[SourceText, ...]:
+        """The files in which values of its variables stand, that of the object first."""
+        return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
+
+
+def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
+    """The files with Kustomizations of Flux and Applications, and with the ConfigMaps whose variables are filled in.
+
+    `paths` may hold such objects, `seen` are all files that were asked for.
+    """
+    have = {os.path.abspath(source.path) for source in sources}
+    found = [source for path in paths if os.path.abspath(path) not in have and (source := read(path)) is not None]
+    at_hand = [*sources, *found]
+    names = {name.encode() for object_root in _list_objects(at_hand) for _, name in _list_config_maps(object_root)}
+    have.update(os.path.abspath(source.path) for source in found)
+    for path in sorted(seen) if names else ():
+        if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
+            try:
+                data = safe_read.read_in_place(path, _LARGEST)
+            except OSError:
+                continue
+            if b"ConfigMap" in data and any(name in data for name in names):
+                found.append(Source.from_bytes(path.replace(os.sep, "/"), data))
+    return found
+
+
+def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
+    """What is built, with what Kustomizations of Flux make of it in the place of the overlays that they apply.
+
+    That is where they fill in a variable, or patch objects. The rest are those of which nothing can be built.
+    """
+    unbuilt: list[UnbuiltOverlay] = []
+    return put_in_place(built, list(_apply_kustomizations(sources, built, unbuilt))), unbuilt
+
+
+def _apply_kustomizations(
+    sources: Sequence[Source], overlays: Sequence[Built], unbuilt: list[UnbuiltOverlay]
+) -> Iterator[Built]:
+    uses: Uses = {}
+    for kustomization in _find_kustomizations(sources):
+        targets = list(_list_targets(kustomization, sources, overlays))
+        patched = _build_patched(kustomization, sources) if changes_objects(kustomization.node) else None
+        if isinstance(patched, UnbuiltOverlay):
+            unbuilt.append(patched)
+            patched = None
+        if patched is not None:
+            targets = [(patched.source, patched)]
+        made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
+        unbuilt += [_describe_unfilled(kustomization) for _, back in made if back is None]
+        if any(back.values_filled for _, back in made if back is not None):
+            yield from (_make_built(kustomization, back, overlay) for overlay, back in made if back is not None)
+        elif patched is not None:
+            yield patched
+
+
+def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | UnbuiltOverlay | None:
+    """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
+    at_hand = {os.path.abspath(source.path): source for source in sources}
+    node = kustomization.node
+    made = build_applied(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)), sources)
+    if isinstance(made, Built):
+        return made._replace(cluster=kustomization.cluster, label=kustomization.label)
+    return made
+
+
+def _describe_unfilled(kustomization: FluxKustomization) -> UnbuiltOverlay:
+    """What is said where the objects of a folder are no YAML with the variables in them."""
+    at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
+    why = Unbuilt(at.source.path, at.source.position(at.start).line, "what its variables make of it is no YAML")
+    return UnbuiltOverlay(kustomization.folder, why, at, fails=False, unmatched=())
+
+
+def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
+    for source in sources:
+        if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
+            for root in nodes_of(source):
+                if text_of(root.get("kind")) == "Kustomization" and text_of(root.get("apiVersion")).startswith(FLUX):
+                    yield root
+
+
+def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
+    """The ConfigMaps that a Kustomization takes variables from, each with its name."""
+    references = root.find("spec", _POST_BUILD, "substituteFrom")
+    for reference in references.items if references is not None else ():
+        name = text_of(reference.get("name"))
+        if text_of(reference.get("kind")) == "ConfigMap" and name:
+            yield reference, name
+
+
+def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomization]:
+    for root in _list_objects(sources):
+        folder = _find_folder(root)
+        if folder is None:
+            continue
+        values: dict[str, Node] = {}
+        named = dict(_find_config_maps(root, sources))
+        for data in named.values():
+            values.update(_entries(data))
+        values.update(_entries(root.find("spec", _POST_BUILD, "substitute")))
+        references = root.find("spec", _POST_BUILD, "substituteFrom")
+        count = len(references.items) if references is not None else 0
+        yield FluxKustomization(root, folder, values, len(named) < count)
+
+
+def _find_folder(root: Node) -> str | None:
+    """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
+    path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    home = safe_read.repository(around)
+    above = [around]
+    while above[-1] not in (home, os.path.dirname(above[-1])) and len(above) < _MOST_LEVELS:
+        above.append(os.path.dirname(above[-1]))
+    for top in dict.fromkeys(([home] if home is not None else []) + above[::-1]):
+        folder = os.path.normpath(os.path.join(top, path))
+        if os.path.isdir(folder) and safe_read.is_inside(folder, top):
+            return folder
+    return None
+
+
+def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[int, Node]]:
+    """The data of the ConfigMaps that a Kustomization names, by their places in its list; of several the nearest."""
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    for reference, name in _list_config_maps(root):
+        found: dict[int, list[Node]] = {}
+        for source in sources:
+            if name not in source.text or "ConfigMap" not in source.text or source.may_be_template:
+                continue
+            common = len(os.path.commonpath([around, os.path.dirname(os.path.abspath(source.path))]))
+            for other in nodes_of(source):
+                data = other.get("data")
+                if (
+                    text_of(other.get("kind")) == "ConfigMap"
+                    and text_of(other.find("metadata", "name")) == name
+                    and data
+                ):
+                    found.setdefault(common, []).append(data)
+        nearest = found[max(found)] if found else []
+        if len(nearest) == 1:
+            yield id(reference), nearest[0]
+
+
+def _entries(mapping: Node | None) -> dict[str, Node]:
+    """The scalars of a mapping by name; one that holds a variable or a placeholder itself is not known."""
+    entries = mapping.entries if mapping is not None else []
+    return {
+        entry.name: entry.value
+        for entry in entries
+        if entry.name is not None and entry.value.kind == "scalar" and _is_plain(entry.value)
+    }
+
+
+def _is_plain(value: Node) -> bool:
+    return value.value is not UNKNOWN and "\n" not in value.unquoted and "$" not in value.unquoted
+
+
+def _list_targets(
+    kustomization: FluxKustomization, sources: Sequence[Source], overlays: Sequence[Built]
+) -> Iterator[tuple[Source, Built | None]]:
+    """The texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
+    folder = kustomization.folder
+    inside = os.path.join(folder, "")
+    has_own = any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    parts: set[str] = set()
+    for overlay in overlays:
+        if overlay.cluster == folder or (not has_own and overlay.cluster.startswith(inside)):
+            yield overlay.source, overlay
+        parts.update(overlay.parts)
+    for source in sources if not has_own else ():
+        path = os.path.abspath(source.path)
+        if path.startswith(inside) and path not in parts and not source.may_be_template and _has_objects(source):
+            yield source, None
+
+
+def _has_objects(source: Source) -> bool:
+    return source.path.endswith((".yaml", ".yml")) and "kind:" in source.text and not source.part
+
+
+class _FluxBack(Back):
+    """Where a text with variables of Flux filled in is from."""
+
+    def __init__(self, template: Source, result: Source, filled: Filled, uses: Uses) -> None:
+        super().__init__(template, result, SourceText("", ""), filled, uses, {})
+        self.default = "the value is written here"
+        self.values_filled = filled.values
+        self.overlay: Built | None = None
+
+    def _lead_values(self, after: Source) -> LedEdits | None:
+        """The same change in the files: of the text itself, or of a value that is all of what changes."""
+        made: list[Edit] = []
+        direct: list[Edit] = []
+        shared = False
+        for node, new in find_changes(self.result, after):
+            value = self.value(node)
+            try:
+                if node.kind != "scalar":
+                    direct += change_value(self._find_in_template(node), new, node)
+                    continue
+                if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
+                    return None
+                made += set_value(value, str(new))  # a variable is a text
+            except NotEditable:
+                return None
+            shared = shared or len(self._uses.get(id(value), ())) > 1
+        further = self._lead_further(direct) if direct else LedEdits(())
+        if further is None or not (made or direct):
+            return None
+        return LedEdits(list(dict.fromkeys([*made, *further.edits])), shared or further.shared)
+
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the text with the variables as edits of files."""
+        return LedEdits(edits) if self.overlay is None else self.overlay.lead_edits(edits)
+
+    def _find_in_template(self, node: Node) -> Node:
+        """The list or mapping of the text with the variables that one of the result was: these fill in scalars."""
+        documents = zip(self.result.documents, self.template.documents, strict=False)
+        root = root_of(node)
+        place = next((other.root for own, other in documents if own.root is root), None)
+        for step in find_steps(node):
+            place = member_at(place, step) if place is not None and step < len(members_of(place)) else None
+        if place is None or place.kind != node.kind:
+            raise NotEditable("a variable has a part in it")
+        return place
+
+
+def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:
+    """A text with the variables of a Kustomization filled in; None where it cannot be read."""
+    text = source.text
+    segments: list[Segment] = []
+    pieces: list[str] = []
+    length, done, filled = 0, 0, 0
+
+    def add(piece: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        nonlocal length
+        if piece:
+            segments.append(Segment(length, start, code, node))
+            pieces.append(piece)
+            length += len(piece)
+
+    # Flux looks for variables only where it has a value for one.
+    for match in _VARIABLE.finditer(text) if kustomization.values and _OFF not in text else ():
+        value = kustomization.values.get(match[1])
+        start, end = match.span()
+        if value is None and (kustomization.open or not match[2]):
+            continue  # Flux has nothing in its place where nobody gives it: who does may be elsewhere
+        shown = value.unquoted if value is not None else match[3]
+        if text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1] and _is_bare(shown):
+            start, end = start - 1, end + 1
+        add(text[done:start], done)
+        if value is not None:
+            uses.setdefault(id(value), set()).add((id(source), start))
+            add(shown, start, Code(start, end, start, end, text[start:end]), value)
+        else:
+            add(shown, match.start(3))
+        filled, done = filled + 1, end
+    add(text[done:], done)
+    result = Source.from_text(source.path, "".join(pieces), source.also)
+    result.part = source.part
+    if len(result.problems) > len(source.problems):
+        return None
+    return _FluxBack(source, result, Filled(result.text, tuple(segments), filled, 0), uses)
+
+
+def _is_bare(text: str) -> bool:
+    return _NO_TEXT.fullmatch(text) is not None
+
+
+def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Built | None) -> Built:
+    root = kustomization.node
+    built = make_built((back,), root.source, (), fixing=True)
+    back.overlay = overlay
+    if overlay is not None:
+        built = lead_through(built, overlay)._replace(find_object=overlay.find_object)
+    files = dict.fromkeys((*built.parts, *(os.path.abspath(source.path) for source in kustomization.files)))
+    return built._replace(
+        parts=tuple(files),
+        replaces=built.replaces if overlay is None else overlay.replaces,
+        cluster=kustomization.cluster,
+        label=kustomization.label,
+        by_default=False,
+        lost=overlay.lost if overlay is not None else (),
+        unmatched=overlay.unmatched if overlay is not None else (),
+        problems=overlay.problems if overlay is not None else (),
+    )

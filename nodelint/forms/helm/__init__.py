@@ -1,0 +1,1 @@
+"""Helm: charts, their values, and releases of them."""

@@ -1,0 +1,323 @@
+"""The chart around a template, and its default values."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files import safe_read
+from nodelint.files.links import CHART
+from nodelint.forms.lib.gotemplate.expressions import Definitions, NamedTemplate
+from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Definition, Part, Verbatim, parse
+from nodelint.text import Node, Source, SourceText
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+_FOLDER = "templates"
+_VALUES = "values.yaml"
+_LARGEST = 4 << 20
+_MOST_FILES = 500
+_MOST_VALUES = 50
+
+OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
+TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
+"""Names of further files of values: beside the chart's own, and in its folder `ci`."""
+
+
+def values_of(path: str) -> str | None:
+    """The path of the default values for a template of a chart; None for any other file.
+
+    A chart within another one has none of its own: the outer chart may give it others.
+    """
+    values = values_place(path)
+    return values if values is not None and os.path.isfile(values) else None
+
+
+def values_place(path: str) -> str | None:
+    """Where the default values for a template would stand, be they there or not; None as for `values_of`."""
+    folder = templates_around(path)
+    if folder is None:
+        return None
+    chart = os.path.dirname(folder)
+    if not os.path.isfile(os.path.join(chart, CHART)) or chart_around(chart) is not None:
+        return None
+    return os.path.join(chart, _VALUES)
+
+
+class VendoredChart(NamedTuple):
+    """A chart in the folder `charts` of another: the keys under which that gives it values, and both files."""
+
+    names: tuple[str, ...]
+    values: str | None
+    outer_values: str | None
+
+
+def vendored_chart(path: str) -> VendoredChart | None:
+    """The chart of a template that is vendored in another one; None for any other file, or one within two others."""
+    folder = templates_around(path)
+    chart = os.path.dirname(folder) if folder is not None else ""
+    outer = chart_around(chart or os.curdir) if folder is not None else None
+    own = _root(os.path.join(chart, CHART)) if outer is not None else None
+    if outer is None or own is None or chart_around(outer) is not None:
+        return None
+    outer = outer if os.path.isabs(path) else os.path.relpath(outer)
+    name = _name(own)
+    around = _root(os.path.join(outer, CHART))
+    listed = around.get("dependencies") if around is not None else None
+    mine = [node for node in (listed.items if listed is not None else ()) if _name(node) == name]
+    names = tuple(_name(item, "alias") or name for item in mine) or (name,)
+    values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
+    return VendoredChart(names, values if os.path.isfile(values) else None, given if os.path.isfile(given) else None)
+
+
+def _name(node: Node, key: str = "name") -> str:
+    value = node.get(key)
+    return value.value if value is not None and isinstance(value.value, str) else ""
+
+
+def chart_of(path: str) -> str | None:
+    """The folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
+    folder = templates_around(path)
+    chart = os.path.dirname(folder) if folder is not None else None
+    return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
+
+
+def templates_around(path: str) -> str | None:
+    """The folder `templates` that a file is in, however deep; None where it is in none."""
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) != _FOLDER:
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def default_values(path: str) -> Node | None:
+    """The default values for a template; None where it has none that can be read."""
+    values = values_of(path)
+    return _root(values) if values is not None else None
+
+
+def more_values(path: str) -> list[Node]:
+    """What the chart of a template has of values beside the defaults: `values-prod.yaml`, and `ci/` for trials."""
+    values = values_of(path)
+    if values is None:
+        return []
+    chart, found = os.path.dirname(values), []
+    for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
+        try:
+            names = sorted(os.listdir(folder or os.curdir))
+        except OSError:
+            continue
+        found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
+    roots = (_root(path) for path in found[:_MOST_VALUES])
+    return [root for root in roots if root is not None]
+
+
+def _root(values: str) -> Node | None:
+    try:
+        home = safe_read.repository(os.path.dirname(os.path.abspath(values)))
+        source = Source(values, safe_read.read(values, _LARGEST, within=home).decode())
+        return compose(source, source.text, 0, masked=False)[0]
+    except (OSError, ValueError, Unreadable, IndexError):
+        return None
+
+
+def other_templates(path: str) -> list[str]:
+    """The texts of a chart's other templates, as far as they can be read."""
+    folder = templates_around(path)
+    if folder is None:
+        return []
+    return [text for _, text in _texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path))]
+
+
+def other_files(path: str) -> list[str]:
+    """The texts of a chart's YAML files beside its templates and default values, as far as they can be read."""
+    folder = templates_around(path)
+    if folder is None:
+        return []
+    chart = os.path.dirname(folder) or os.curdir
+
+    def is_beside(other: str) -> bool:
+        name = os.path.relpath(other, chart)
+        return name.endswith((".yaml", ".yml")) and name != _VALUES and not name.startswith(_FOLDER + os.sep)
+
+    return [text for _, text in _texts(chart, is_beside)]
+
+
+def installing_texts(path: str) -> list[str]:
+    """The texts of a repository's Terraform files and scripts that name the folder of the chart of a template.
+
+    They install it, and may give it values: of a `helm_release`, or of flags of a command.
+    """
+    chart = chart_of(path)
+    if chart is None:
+        return []
+    name = os.path.basename(os.path.abspath(chart))
+    home = safe_read.repository(os.path.abspath(chart)) or os.getcwd()
+    if os.path.commonpath([home, os.path.abspath(chart)]) != home:
+        return []
+    found = _texts(home, lambda other: other.endswith((".tf", ".sh", "Makefile", "justfile")))
+    return [text for _, text in found if f"/{name}" in text]
+
+
+class ChartFiles:
+    """The files of the charts of one reading of a repository; the named templates of a chart are read once.
+
+    `sources` are files that are read already, by their absolute path.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+        self._definitions: dict[tuple[str, bool], Definitions] = {}
+        self._tops: dict[str, str] = {}
+
+    def definitions(self, path: str) -> Definitions:
+        """The named templates that a template may include: of its chart, the chart around it, and its dependencies.
+
+        A name that two of them give to different texts is left out.
+        """
+        folder = templates_around(path)
+        if folder is None:
+            return {}
+        chart = os.path.dirname(folder)
+        top = self._tops.get(chart)
+        if top is None:
+            top = self._tops[chart] = chart_around(chart) or chart or os.curdir
+        key = top, os.path.isabs(path)
+        found = self._definitions.get(key)
+        if found is None:
+            found = self._definitions[key] = _definitions_in(*key, self.sources)
+        return found
+
+
+def _definitions_in(top: str, absolute: bool, sources: Mapping[str, Source]) -> Definitions:
+    found: dict[str, NamedTemplate] = {}
+    twice: set[str] = set()
+    for file, text in (file for place in (top, *_local_charts(top)) for file in _texts(place, _may_define)):
+        shown = (file if absolute else os.path.relpath(file)).replace(os.sep, "/")
+        source = sources.get(os.path.abspath(file)) or SourceText(shown, text)
+        text = source.text
+        if "define" not in text:
+            continue
+        try:
+            parts = parse(text)
+        except BadTemplate:
+            continue
+        only = all(isinstance(part, Definition) or _is_blank(part, text) for part in parts)
+        for part in parts:
+            if isinstance(part, Definition) and part.name is not None:
+                first = found.setdefault(part.name, NamedTemplate(source, part, only))
+                if first.source.text[first.definition.start : first.definition.end] != text[part.start : part.end]:
+                    twice.add(part.name)
+    return {name: definition for name, definition in found.items() if name not in twice}
+
+
+DefinedNames = dict[str, frozenset[str] | None]
+"""The names of the templates that a chart may include, by its folder; None where not all of them are at hand."""
+
+
+def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[int, str] | None:
+    """The first template that a file of a chart includes by name in any case and that nobody defines, and where.
+
+    None where a dependency of the chart is not at hand, which may define it. `known` remembers the names of charts.
+    """
+    if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
+        return None
+    chart = chart_of(path)
+    top = (chart_around(chart) or chart) if chart is not None else None
+    if top is None:
+        return None
+    if top not in known:
+        known[top] = _defined_names(top) if _has_dependencies(top) else None
+    defined = known[top]
+    if defined is None:
+        return None
+    try:
+        # What stands under a condition or in a loop may never be asked for.
+        codes = [part.code for part in parse(text) if isinstance(part, Action)]
+    except BadTemplate:
+        return None
+    found = (re.compile(_INCLUDE).search(text, code.start, code.end) for code in codes)
+    return next(((match.start(), match[1]) for match in found if match is not None and match[1] not in defined), None)
+
+
+def _defined_names(top: str) -> frozenset[str]:
+    texts = (text for place in (top, *_local_charts(top)) for _, text in _texts(place, _may_define))
+    return frozenset(name for text in texts for name in re.findall(_DEFINE, text))
+
+
+_DEFINE = r"\{\{-?\s*(?:define|block)\s+[\"`]([^\"`\n]+)[\"`]"
+_INCLUDE = r"\b(?:include|template)\s+\"([^\"\n]+)\""
+
+
+def _has_dependencies(chart: str) -> bool:
+    """Whether all charts that a chart depends on are at hand, unpacked in its folder `charts` or by a path."""
+    root = _root(os.path.join(chart, CHART))
+    listed = root.get("dependencies") if root is not None else None
+    if root is None or os.path.isfile(os.path.join(chart, "requirements.yaml")):
+        return False
+    local = {os.path.basename(folder) for folder in _local_charts(chart)}
+    names = [_name(node) for node in (listed.items if listed is not None else ())]
+    vendored = os.path.join(chart, "charts")
+    return all(name in local or os.path.isfile(os.path.join(vendored, name, CHART)) for name in names)
+
+
+def find_users(chart: str, paths: Iterable[str]) -> list[str]:
+    """The charts whose templates may include those of a chart: the one that it is vendored in, and its dependants.
+
+    `paths` are absolute ones of files, the Chart.yaml of those that name the chart by `file://` among them.
+    """
+    around = chart_around(chart)
+    named = [os.path.dirname(path) for path in paths if os.path.basename(path) == CHART]
+    dependants = [folder for folder in named if os.path.abspath(chart) in map(os.path.abspath, _local_charts(folder))]
+    return [*([around] if around is not None else []), *dependants]
+
+
+def _local_charts(chart: str) -> list[str]:
+    """The folders of the charts that a chart depends on by a path in its repository, and that are there."""
+    root = _root(os.path.join(chart, CHART))
+    listed = root.get("dependencies") if root is not None else None
+    home = safe_read.repository(os.path.abspath(chart))
+    found = []
+    for node in listed.items if listed is not None else ():
+        address = _name(node, "repository")
+        folder = os.path.normpath(os.path.join(chart, address.removeprefix("file://")))
+        inside = home is None or safe_read.is_inside(folder, home)
+        if address.startswith("file://") and inside and os.path.isfile(os.path.join(folder, CHART)):
+            found.append(folder)
+    return found
+
+
+def _is_blank(part: Part, text: str) -> bool:
+    return isinstance(part, Verbatim) and not text[part.start : part.end].strip()
+
+
+def _may_define(path: str) -> bool:
+    return templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
+
+
+def chart_around(chart: str) -> str | None:
+    """The chart that a chart is vendored in; None for one that stands by itself."""
+    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
+    return outer if name == "charts" and os.path.isfile(os.path.join(outer, CHART)) else None
+
+
+def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """The paths and texts of the files below a folder that are wanted, as far as they can be read."""
+    home = safe_read.repository(os.path.abspath(folder))
+    count = 0
+    for around, _, names in os.walk(folder):
+        for path in (os.path.join(around, name) for name in sorted(names)):
+            if not wanted(path):
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return
+            try:
+                yield path, safe_read.read(path, _LARGEST, within=home).decode()
+            except (OSError, ValueError):
+                continue

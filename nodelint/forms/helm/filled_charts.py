@@ -1,0 +1,180 @@
+"""Charts among the files: which templates are filled in, with the values of which files and releases."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.files import safe_read
+from nodelint.files.links import CHART
+from nodelint.forms.helm.chart_values import RELEASES, ChartRelease, find_releases
+from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
+from nodelint.forms.helm.values_files import beside, overrides
+from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
+from nodelint.forms.lib.text_map import Uses, fill_template, make_built
+from nodelint.forms.lib.values import merged, nodes_of, own_roots, read
+from nodelint.forms.rendered import Built
+from nodelint.text import Source
+
+_LARGEST = 1 << 20
+"""Bytes of a file of values that does not name Karpenter."""
+
+_Charts = dict[str, tuple[Source, list[Source]]]
+"""The default values of charts by their absolute path, and the templates of each."""
+
+
+def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> Iterator[Built]:
+    """The templates of charts among the sources: with default values, and with each other file of values.
+
+    Releases that are among the objects of `overlays` count as these have them.
+    """
+    charts = _charts(sources)
+    files = ChartFiles({os.path.abspath(source.path): source for source in sources})
+    uses: Uses = {}
+    for values, templates in charts.values():
+        for template in templates:
+            variants = fill_template(template, values, uses, files)
+            if variants:
+                yield make_built(variants, values, fixing=True)
+    defaults = {path: values for path, (values, _) in charts.items()}
+    holders = _list_holders(sources, overlays) if charts and overlays else None
+    releases = [*find_releases(defaults, sources, holders), *_terraform_releases(defaults, sources)]
+    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
+    given = [
+        ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
+        for path, source, root in overrides(defaults, sources)
+        if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
+    ]
+    for number, release in enumerate((*given, *releases)):
+        values, templates = charts[release.path]
+        for template in templates:
+            variants = fill_template(template, values, {}, files, release.root)
+            if variants:
+                yield make_built(variants, values, release.given)._replace(release=number)
+
+    yield from _fill_overlay_releases(charts, files, overlays)
+    for template in (source for source in sources if source.may_be_template):
+        for found in find_vendored_values(template, files.sources):
+            variants = fill_template(template, found.defaults, {}, files, found.root)
+            if variants:
+                yield make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
+
+
+def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
+    """The sources whose releases no overlay takes in."""
+    from nodelint.forms.helm.overlay_releases import may_hold_releases
+
+    taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
+    return [source for source in sources if os.path.abspath(source.path) not in taken]
+
+
+def _fill_overlay_releases(charts: _Charts, files: ChartFiles, overlays: Sequence[Built]) -> Iterator[Built]:
+    if not charts or not overlays:
+        return
+    from nodelint.forms.helm.overlay_releases import find_overlay_releases, lead_through
+
+    defaults = {path: values for path, (values, _) in charts.items()}
+    for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
+        values, templates = charts[release.path]
+        for template in templates:
+            variants = fill_template(template, values, {}, files, release.root)
+            if variants:
+                yield lead_through(make_built(variants, values, release.given), release.overlay)
+
+
+def _terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
+    if not charts:
+        return iter(())
+    from nodelint.forms.terraform.chart_releases import find_terraform_releases
+
+    return find_terraform_releases(charts, sources)
+
+
+def _charts(sources: Sequence[Source]) -> _Charts:
+    """The default values of charts, by their absolute path, and the templates of each among the sources."""
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    found: _Charts = {}
+    for source in sources:
+        path = values_place(source.path) if source.may_be_template else None
+        whole = os.path.abspath(path) if path is not None else ""
+        values = by_path.get(whole) or (read(path) if path is not None else None)
+        if values is None and path is not None and not os.path.exists(path):
+            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
+        if values is not None:
+            by_path[whole] = values
+            found.setdefault(whole, (values, []))[1].append(source)
+    return found
+
+
+def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
+    """The files that may install a chart with values and do not name Karpenter, for templates among the sources.
+
+    Overlays that take them in are built with their objects. `also` is the pattern of what the run reads further.
+    """
+    if not paths or not any(values_place(source.path) for source in sources if source.may_be_template):
+        return []
+    have = {os.path.abspath(source.path) for source in sources}
+    pattern = RELEASES if also is None else f"{also}|{RELEASES}"
+    found = [read(path, pattern) for path in paths if os.path.abspath(path) not in have]
+    return [source for source in found if source is not None and not source.may_be_template]
+
+
+def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
+    have = {os.path.abspath(source.path) for source in sources}
+    found = []
+    for source in sources:
+        path = values_of(source.path) if source.may_be_template else None
+        vendored = vendored_files(source) if source.may_be_template and path is None else []
+        for folder in (path, *beside(path)) if path is not None else vendored:
+            if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
+                nodes_of(values)
+                have.add(os.path.abspath(folder))
+                found.append(values)
+    return found
+
+
+def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files of values in other folders of charts with a template among the sources, which do not name Karpenter.
+
+    `seen` are all files that were asked for. All keys of one that is taken are keys of one such chart's own values,
+    and not of those of any other chart.
+    """
+    charts = [keys for values, _ in _charts(sources).values() if len(keys := _list_keys(values.text)) > 1]
+    if not charts:
+        return []
+    have = {os.path.abspath(source.path) for source in sources}
+    ending = [path for path in sorted(seen) if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have]
+    texts = {path: text for path in ending if (text := _read_values(path))}
+    others = [_list_keys(text) for path, text in texts.items() if _is_of_chart(path)]
+    found = []
+    for path, text in texts.items():
+        keys = _list_keys(text)
+        fitting = [own for own in charts if keys <= own]
+        if len(keys) < 2 or len(fitting) != 1 or _is_of_chart(path) or any(keys <= other for other in others):
+            continue
+        shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
+        if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
+            values = Source.from_text(path.replace(os.sep, "/"), text)
+            nodes_of(values)
+            found.append(values)
+    return found
+
+
+def _read_values(path: str) -> str:
+    """The text of a file without an object, which may hold values; else nothing."""
+    try:
+        data = safe_read.read_in_place(path, _LARGEST)
+    except OSError:
+        return ""
+    return "" if b"apiVersion" in data else data.decode(errors="replace")
+
+
+def _list_keys(text: str) -> set[str]:
+    """The keys that lines of a text begin with."""
+    return set(re.findall(r"(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[ \t\r]|$)", text))
+
+
+def _is_of_chart(path: str) -> bool:
+    return os.path.isfile(os.path.join(os.path.dirname(path), CHART))

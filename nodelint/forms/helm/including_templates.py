@@ -1,0 +1,65 @@
+"""Templates of charts that name Karpenter nowhere themselves, and include a named template that does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from nodelint.files import safe_read
+from nodelint.forms.helm.charts import chart_of, find_users
+from nodelint.text import Source
+
+_DEFINED = re.compile(r"\{\{-?\s*define\s+[\"`]([^\"`\n]+)[\"`]")
+_INCLUDED = re.compile(r"\b(?:include|template)\s+[\"`]([^\"`\n]+)[\"`]")
+_LARGEST = 4 << 20
+_MOST_FILES = 500
+_ENDINGS = (".yaml", ".yml", ".tpl")
+
+
+def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> list[Source]:
+    """The templates that include what a named template among the sources makes, and are no sources by themselves.
+
+    `seen` are the files that were asked for. A template that includes one which includes another counts too.
+    """
+    named = {chart: names for chart, names in _list_definitions(sources).items() if names}
+    if not named:
+        return []
+    shown = {os.path.abspath(path): path for path in seen}
+    have = {os.path.abspath(source.path) for source in sources}
+    found: dict[str, Source] = {}
+    for chart, names in named.items():
+        for user in [chart, *find_users(chart, shown)]:
+            found.update((path, s) for path, s in _including(user, names, shown) if path not in have)
+    return [found[path] for path in sorted(found)]
+
+
+def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
+    """The folders of charts, each with the names of the templates that its files among the sources define."""
+    found: dict[str, set[str]] = {}
+    for source in sources:
+        if source.may_be_template and "define" in source.text:
+            chart = chart_of(source.path)
+            if chart is not None:
+                found.setdefault(os.path.abspath(chart), set()).update(_DEFINED.findall(source.text))
+    return found
+
+
+def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[tuple[str, Source]]:
+    """The files of a chart's templates that include one of some names, by their absolute paths."""
+    folder = os.path.join(chart, "templates", "")
+    texts: dict[str, str] = {}
+    for path in [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)][:_MOST_FILES]:
+        try:
+            texts[path] = safe_read.read(path, _LARGEST, within=chart).decode()
+        except (OSError, ValueError):
+            continue
+    known = set(names)
+    while True:
+        including = [path for path, text in texts.items() if not known.isdisjoint(_INCLUDED.findall(text))]
+        more = {name for path in including for name in _DEFINED.findall(texts[path])} - known
+        if not more:
+            break
+        known |= more
+    for path in including:
+        yield path, Source.from_text(shown[path].replace(os.sep, "/"), texts[path])

@@ -1,0 +1,194 @@
+"""Evidence in YAML: what installs Karpenter's chart or image, and what makes a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from nodelint.forms.helm.charts import default_values, more_values
+from nodelint.model.evidence import CHART, DEFAULT, STATED, Evidence, stated
+from nodelint.text import Node, Source
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+_ADDRESS = r"(?:oci://|https?://)?[\w.:@-]+/(?:[\w.@-]+/)*karpenter/karpenter(-crd)?"
+_IMAGE = r"(?:[\w.:@-]+/)*karpenter/controller"
+
+_CHARTS = ("chart", "chartName", "addonChart")
+_ADDRESSES = ("repoURL", "url")
+_VERSIONS = ("version", "targetRevision", "chartVersion", "addonChartVersion", "defaultVersion")
+_PARAMETER = r"\{\{-?\s*(?:default\s+\S+\s+)?\.?([\w.]+?)\s*-?\}\}"
+_OF_VALUES = (
+    r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
+)
+_RENDERED = r"karpenter-v?(\d+\.\d+\.\d+)"
+_UPSTREAM = "aws/karpenter-provider-aws"
+_BY_IMAGE = "the controller's image"
+
+
+def evidence(source: Source) -> Iterator[Evidence]:
+    """What the documents of a source state."""
+    for root in roots(source):
+        for node, version, about_crds, by in _stated(root):
+            elsewhere = node.source is not source  # the default of a chart, which other values override
+            weight = DEFAULT if about_crds or elsewhere else STATED
+            at = node.source.position(node.start).line
+            if found := stated("karpenter", version, node.source.path, at, by, weight):
+                yield found._replace(of_image=by == _BY_IMAGE)
+        yield from _kubernetes(root)
+
+
+def roots(source: Source) -> list[Node]:
+    """The roots of a source's documents, whether or not the word karpenter is in them; none if unreadable."""
+    known = [document.root for document in source.documents if document.root is not None]
+    if known and "eksctl.io/" not in source.text:
+        return known
+    try:
+        return [root for root in compose(source, source.text, 0, masked=False) if root is not None]
+    except Unreadable:
+        return known
+
+
+_Stated = tuple[Node, str, bool, str]
+"""Where a version stands, the version, whether it is that of the CRDs' chart, and what states it."""
+
+
+def _stated(root: Node) -> Iterator[_Stated]:
+    by = _called(root)
+    yield from _of_object(root, by)
+    for node in root.walk():
+        if node.kind != "mapping" or node.alias:
+            continue
+        chart = _chart(node, root)
+        if chart is not None:
+            for version in _values(node, _VERSIONS):
+                yield from ((at, text, chart, by) for at, text in _resolved(version, root))
+        repository, tag = word(node, "repository") or word(node, "image"), node.get("tag")
+        if repository and tag is not None and re.fullmatch(_IMAGE, repository):
+            yield tag, _node_text(tag), False, _BY_IMAGE
+        for entry in node.entries:
+            if entry.name in ("versions", "chartVersions", "chart_versions", "helm_versions"):
+                listed = _values(entry.value, ("karpenter",))
+                yield from ((version, _node_text(version), False, "a list of versions") for version in listed)
+
+
+def _of_object(root: Node, by: str) -> Iterator[_Stated]:
+    """What only an object of one kind states in its own way."""
+    kind, spec = word(root, "kind"), root.get("spec")
+    name = word(root.get("metadata"), "name") or ""
+    if kind == "HelmRelease":
+        # A patch of an overlay: the chart's name stands in the base.
+        chart = root.find("spec", "chart", "spec")
+        about = re.fullmatch(CHART, name)
+        if chart is not None and chart.get("chart") is None and about:
+            yield from ((node, _node_text(node), about[1] is not None, by) for node in _values(chart, ("version",)))
+    elif kind == "OCIRepository" and spec is not None:
+        about = re.fullmatch(_ADDRESS, word(spec, "url") or "") or re.fullmatch(CHART, name)
+        if about:
+            tags = _values(spec.get("ref"), ("tag", "semver"))
+            yield from ((tag, _node_text(tag), about[1] is not None, by) for tag in tags)
+    elif kind == "ClusterConfig":
+        yield from ((node, _node_text(node), False, by) for node in _values(root.get("karpenter"), ("version",)))
+    elif word(root, "name") == "karpenter" and _is_upstream(root):
+        version = root.get("version")
+        if version is not None and _node_text(version) == word(root, "appVersion"):
+            yield version, _node_text(version), False, "Karpenter's own chart"
+    label = root.find("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
+    if label is not None and (rendered := re.fullmatch(_RENDERED, _node_text(label))):
+        yield label, rendered[1], False, "the rendered chart"
+
+
+def _is_upstream(chart: Node) -> bool:
+    """Whether a Chart.yaml is a copy of the published chart."""
+    sources = chart.get("sources")
+    return sources is not None and any(_UPSTREAM in str(item.value) for item in sources.items)
+
+
+def _chart(node: Node, root: Node) -> bool | None:
+    """Whether a mapping is about the CRDs' chart (True) or the controller's (False); None for neither."""
+    for key in _CHARTS:
+        value = node.get(key)
+        if value is not None and value.kind == "scalar":
+            found = re.fullmatch(CHART, _node_text(value))
+            return None if found is None else found[1] is not None
+    for address in _values(node, _ADDRESSES):
+        if found := re.fullmatch(_ADDRESS, _node_text(address)):
+            return found[1] is not None
+    # The name of a chart that one depends on. At the top of a Chart.yaml it is the user's own.
+    if node is not root and node.get("apiVersion") is None and (name := word(node, "name")):
+        return {"karpenter": False, "karpenter-crd": True}.get(name)
+    return None
+
+
+def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
+    """A version, or those that the values of its chart or the generators of an ApplicationSet put in its place."""
+    text = _node_text(node)
+    of_values = re.fullmatch(_OF_VALUES, text)
+    if of_values is not None:
+        path = of_values[1].split(".")
+        nodes = [default_values(root.source.path), *more_values(root.source.path)]
+        found = [value for node in nodes if node is not None and (value := node.find(*path)) is not None]
+        yield from ((value, _node_text(value)) for value in found if value.kind == "scalar")
+        if of_values[2] and not found:
+            yield node, of_values[2]
+        return
+    parameter = re.fullmatch(_PARAMETER, text)
+    if parameter is None:
+        yield node, text
+        return
+    generators = root.find("spec", "generators")
+    if word(root, "kind") != "ApplicationSet" or generators is None:
+        return
+    name = parameter[1].rpartition(".")[2]
+    for below in generators.walk():
+        yield from ((value, _node_text(value)) for value in _values(below, (name,)))
+
+
+_CALLED = {
+    "HelmRelease": "the HelmRelease",
+    "OCIRepository": "the OCIRepository",
+    "Application": "the Application",
+    "ApplicationSet": "the ApplicationSet",
+    "ClusterConfig": "eksctl's ClusterConfig",
+    "HelmChart": "the HelmChart",
+}
+
+
+def _called(root: Node) -> str:
+    kind = word(root, "kind")
+    if kind in _CALLED:
+        return _CALLED[kind]
+    if root.get("helmCharts") is not None:
+        return "the kustomization"
+    if root.get("releases") is not None:
+        return "the helmfile"
+    if root.get("dependencies") is not None:
+        return "the chart's dependency"
+    return "a chart's version"
+
+
+def _kubernetes(root: Node) -> Iterator[Evidence]:
+    version = root.find("metadata", "version")
+    api = word(root, "apiVersion") or ""
+    if word(root, "kind") == "ClusterConfig" and api.startswith("eksctl.io/") and version is not None:
+        source = root.source
+        line = source.position(version.start).line
+        if found := stated("kubernetes", _node_text(version), source.path, line, "eksctl's ClusterConfig"):
+            yield found
+
+
+def word(node: Node | None, key: str) -> str | None:
+    """The text of a mapping's key; None where it is not one."""
+    value = node.get(key) if node is not None else None
+    return value.value if value is not None and isinstance(value.value, str) else None
+
+
+def _values(node: Node | None, keys: Iterable[str]) -> Iterator[Node]:
+    for key in keys:
+        value = node.get(key) if node is not None else None
+        if value is not None and value.kind == "scalar":
+            yield value
+
+
+def _node_text(node: Node) -> str:
+    return node.unquoted.strip()

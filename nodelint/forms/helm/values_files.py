@@ -1,0 +1,100 @@
+"""The other files of values that a repository has for a chart, and its default values with one of them merged in.
+
+These are the files beside `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
+folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
+`environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and those of no other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.files.links import CHART
+from nodelint.files.safe_read import repository
+from nodelint.forms.helm.charts import OTHER_VALUES
+from nodelint.forms.lib.values import values_root
+from nodelint.text import Node, Source
+
+_FOLDERS = ("values", "env", "envs", "environment", "environments")
+"""Folders of a chart for the values of each environment."""
+
+MOST = 20
+"""Files of values that one chart is judged with."""
+
+_FEWEST_KEYS = 2
+"""Keys that a file elsewhere has to share with a chart: one, such as `karpenter`, may be anything's."""
+
+
+def beside(values: str) -> list[str]:
+    """The files that are named like a chart's own values and stand beside them, or in a folder for such files."""
+    folder = os.path.dirname(values)
+    found = [os.path.join(folder, name) for name in _list(folder) if re.fullmatch(OTHER_VALUES, name)]
+    for below in (os.path.join(folder, name) for name in _FOLDERS):
+        found += [os.path.join(below, name) for name in _list(below) if name.endswith((".yaml", ".yml"))]
+    return found
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder or os.curdir))
+    except OSError:
+        return []
+
+
+def _find_own_values(path: str) -> str | None:
+    """Where the default values are of the chart that a file of values is of by its place and name."""
+    folder, name = os.path.split(path)
+    if re.fullmatch(OTHER_VALUES, name):
+        return os.path.join(folder, "values.yaml")
+    above, last = os.path.split(folder)
+    return os.path.join(above, "values.yaml") if last in _FOLDERS else None
+
+
+def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
+    """The files among the sources that hold values of a chart: the path of its own values, the file, and its root.
+
+    `charts` are the default values of charts by their absolute path.
+    """
+    defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
+    counts = dict.fromkeys(defaults, 0)
+    for source in sources:
+        path = os.path.abspath(source.path)
+        if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
+            continue
+        own = _find_own_values(path)
+        if own in defaults:
+            fitting = [own]
+        elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
+            continue  # of a chart of its own
+        else:
+            fitting = [
+                default_path
+                for default_path in defaults
+                if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
+            ]
+        root = values_root(source) if len(fitting) == 1 else None
+        if root is not None and counts[fitting[0]] < MOST:
+            counts[fitting[0]] += 1
+            yield fitting[0], source, root
+
+
+def _fits(source: Source, defaults: Node) -> bool:
+    """Whether all keys of a file are keys of the default values, and those of its maps share some of theirs."""
+    root = values_root(source)
+    if root is None or len(root.entries) < _FEWEST_KEYS:
+        return False
+    return all(_same(entry.value, defaults.get(entry.name or "")) for entry in root.entries)
+
+
+def _same(value: Node, default: Node | None) -> bool:
+    if default is None:
+        return False
+    if value.kind != "mapping" or default.kind != "mapping" or not default.entries:
+        return True
+    return any(default.get(entry.name or "") is not None for entry in value.entries)
+
+
+def _one_repository(path: str, other: str) -> bool:
+    return repository(os.path.dirname(path)) == repository(os.path.dirname(other))

@@ -1,0 +1,1 @@
+"""Kustomize: overlays, built as kustomize builds them."""

@@ -1,0 +1,319 @@
+"""Overlays of kustomize, built from the files of a repository: the objects, and where each value of them is written.
+
+What kustomize would have to fetch or run is named and not built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
+from nodelint.forms.kustomize.errors import BuildError
+from nodelint.forms.kustomize.files import Files, is_wanted
+from nodelint.forms.kustomize.overlay import Overlay
+from nodelint.forms.kustomize.text import PrintedObjects, differing, is_printed, is_value_of, print_objects
+from nodelint.forms.kustomize.values import YamlTree
+from nodelint.forms.rendered import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
+from nodelint.model.finding import Also, Span
+from nodelint.text import Node, Source
+
+_MOST_FOLDERS = 2000
+"""Kustomizations that one overlay may take in."""
+
+
+class BuiltOverlay(NamedTuple):
+    """An overlay that was built, and what its patches did that their author may not have meant."""
+
+    built: Built
+    lost: tuple[LostItems, ...]
+    unmatched: tuple[UnmatchedPatch, ...]
+
+
+class UnbuiltOverlay(NamedTuple):
+    """An overlay that was not built. `fails`: kustomize does not build it either.
+
+    `holds_workloads_alone`: no object of Karpenter's is in it.
+    """
+
+    folder: str
+    why: Unbuilt
+    at: Node | Span
+    fails: bool
+    unmatched: tuple[UnmatchedPatch, ...]
+    holds_workloads_alone: bool = False
+
+    @property
+    def folder_shown(self) -> str:
+        """Its folder as messages name it."""
+        return _show(self.folder)
+
+
+Outcome = BuiltOverlay | UnbuiltOverlay
+
+
+def build_overlays(
+    kustomizations: Iterable[str],
+    at_hand: Mapping[str, Source] | None = None,
+    marked: Collection[str] | None = None,
+    root: str | None = None,
+    workloads: Collection[str] | None = None,
+) -> list[Outcome]:
+    """Build the overlays among some files of kustomize that concern Karpenter and that no other of them takes in.
+
+    `at_hand` are sources that were read before, by absolute path: origins are nodes of these. `marked` are the
+    absolute paths of all files with a word of Karpenter's; where it is None, the files are asked. `workloads` are
+    those of files with workloads that are read too. Nothing outside the repository is read, nor outside `root` where
+    there is no repository.
+    """
+    files = Files(at_hand or {})
+    graph = _Graph(files)
+    for path in kustomizations:
+        graph.add(os.path.dirname(os.path.abspath(path)))
+    tops = graph.find_tops()
+    found = [build_overlay(files, folder, root) for folder in tops if graph.concerns_karpenter(folder, marked)]
+    if workloads is not None:
+        more = [folder for folder in tops if not graph.concerns_karpenter(folder, marked)]
+        more = [folder for folder in more if graph.concerns_karpenter(folder, workloads)]
+        found += [_with_workloads_alone(build_overlay(files, folder, root)) for folder in more]
+    return found
+
+
+def _with_workloads_alone(outcome: Outcome) -> Outcome:
+    """An overlay without an object of Karpenter's: only what it makes of its workloads is spoken of."""
+    if isinstance(outcome, UnbuiltOverlay):
+        return outcome._replace(fails=False, holds_workloads_alone=True)
+    built = outcome.built._replace(problems=(), lost=(), unmatched=())
+    return outcome._replace(built=built, lost=(), unmatched=())
+
+
+def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
+    """Build the overlay of a folder, given by its absolute path."""
+    return make_outcome(Overlay(files, folder, root))
+
+
+def make_outcome(overlay: Overlay) -> Outcome:
+    """What an overlay comes to, or why it is not built."""
+    files, folder = overlay.files, overlay.folder
+    shown = _show(folder)
+    try:
+        values, also = _build_marked(overlay)
+        printed = print_objects(values, shown, also)
+        _check(printed)
+    except BuildError as error:
+        return _describe_failure(overlay, shown, error)
+    own = next(iter(overlay.parts))
+    built = Built(
+        source=printed.source,
+        find_origin=_Origins(printed, files.read(own)).find,
+        parts=tuple(overlay.parts),
+        replaces=tuple(overlay.parts),
+        cluster=folder,
+        label=shown,
+        problems=tuple(_unbuilt(at, f"not built: {what}") for at, what in overlay.notes),
+        lost=tuple(overlay.lost),
+        unmatched=tuple(overlay.unmatched),
+        # What a controller makes of a folder rests on its object, whose fields are read already.
+        comes_to=partial(_comes_to, overlay) if type(overlay) is Overlay else None,
+    )
+    return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
+
+
+def _build_marked(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
+    """The objects of files that are marked, and the pattern of what these are read for. Raises `BuildError`."""
+    overlay.build()
+    marked = [resource for resource in overlay.resources if resource.marked]
+    patterns = dict.fromkeys(resource.home.also for resource in marked if resource.home.also is not None)
+    return [resource.value for resource in marked], "|".join(patterns) or None
+
+
+def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> bool:
+    """Whether an overlay comes to the objects of a text with other sources at some absolute paths."""
+    try:
+        values, also = _build_marked(Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home))
+    except BuildError:
+        return False
+    found = [value for value in values if is_printed(value, also)]
+    roots = [document.root for document in text.documents if document.host is None and document.root is not None]
+    return len(roots) == len(found) and all(map(is_value_of, roots, found))
+
+
+def _show(folder: str) -> str:
+    shown = os.path.relpath(folder)
+    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")
+
+
+def _check(printed: PrintedObjects) -> None:
+    """Raise `BuildError` where the text does not say what the objects are."""
+    source = printed.source
+    roots = [document.root for document in source.documents if document.host is None]
+    if len(roots) != len(printed.objects) or None in roots:
+        raise BuildError(None, "what it comes to cannot be written as YAML", fails=False)
+    for root, value in zip(roots, printed.objects, strict=True):
+        wrong = next(differing(root, value), None) if root is not None else None
+        if wrong is not None:
+            raise BuildError(wrong[1].at, "a value of it cannot be written as YAML", fails=False)
+
+
+def _describe_failure(overlay: Overlay, shown: str, error: BuildError) -> UnbuiltOverlay:
+    at: Node | Span | None = error.at
+    if at is None and overlay.parts:
+        at = Span(overlay.files.read(next(iter(overlay.parts))), 0, 0)
+    if at is None:
+        at = Span(Source(shown, ""), 0, 0)
+    return UnbuiltOverlay(overlay.folder, _unbuilt(at, error.reason), at, error.fails, tuple(overlay.unmatched))
+
+
+def _unbuilt(at: Node | Span, reason: str) -> Unbuilt:
+    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
+
+
+class _Origins:
+    """Where the values of a built text are written. `own` is the overlay's kustomization."""
+
+    def __init__(self, printed: PrintedObjects, own: Source) -> None:
+        self._printed = printed
+        self._own = own
+
+    def find(self, at: Node | Span) -> ValueOrigin | None:
+        """The place of a value; of one that no file holds, the place of what is around it."""
+        node: Node | None = at if isinstance(at, Node) else self._deepest(at)
+        exact = True
+        while node is not None:
+            place = self._printed.places.get(id(node))
+            if place is not None and place.at is not None:
+                found: Node | Span = place.at
+                if isinstance(at, Span) and (at.start, at.end) != (node.start, node.end):
+                    found, exact = _within(at, node, place.at) if place.exact else found, False
+                return ValueOrigin(found, exact and place.exact, self._through(found))
+            node, exact = node.parent, False
+        return ValueOrigin(Span(self._own, 0, 0), False)
+
+    def _through(self, found: Node | Span) -> tuple[Also, ...]:
+        if found.source is self._own:
+            return ()
+        return (Also(Span(self._own, 0, 0), "in what this overlay builds"),)
+
+    def _deepest(self, span: Span) -> Node | None:
+        best = None
+        for document in self._printed.source.documents:
+            if document.root is None or not document.start <= span.start < max(document.end, document.start + 1):
+                continue
+            for node in document.root.walk():
+                if node.start <= span.start and span.end <= node.end and not node.shared:
+                    best = node
+        return best
+
+
+def _within(span: Span, node: Node, written: Node) -> Node | Span:
+    """The characters of a text of many lines that are those of the same text in a file; the text itself if unsure."""
+    if node.style not in ("literal", "folded") or written.style != "literal":
+        return written
+    text = node.source.text
+    line = text.count("\n", node.start, span.start)
+    lines = written.text.split("\n")
+    begin = text.rfind("\n", node.start, span.start) + 1
+    end = text.find("\n", span.start)
+    here = text[begin : end if end >= 0 else len(text)]
+    if not line or line >= len(lines) or lines[line].strip() != here.strip() or "\n" in text[span.start : span.end]:
+        return written
+    start = written.start + sum(len(text_line) + 1 for text_line in lines[:line])
+    shift = (len(lines[line]) - len(lines[line].lstrip())) - (len(here) - len(here.lstrip()))
+    return Span(written.source, start + span.start - begin + shift, start + span.end - begin + shift)
+
+
+class _Graph:
+    """Which kustomizations take in which, and with what files."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._below: dict[str, tuple[list[str], list[str]]] = {}
+        self._components: set[str] = set()
+        self._asked: dict[str, None] = {}
+
+    def add(self, folder: str) -> None:
+        """Ask for the overlay of a folder."""
+        if self._read(folder) is not None:
+            self._asked.setdefault(folder)
+
+    def find_tops(self) -> list[str]:
+        """The folders that were asked for and that no other takes in, but for Components; one of each circle."""
+        inner = {below for folder in list(self._below) for below in self._below[folder][0]}
+        requested = [folder for folder in self._asked if folder not in self._components]
+        tops = [folder for folder in requested if folder not in inner]
+        reached = {below for folder in tops for below in self._reach(folder)}
+        for folder in requested:
+            if folder not in reached:
+                tops.append(folder)
+                reached |= self._reach(folder)
+        return tops
+
+    def _reach(self, folder: str) -> set[str]:
+        """A folder and all those that it takes in."""
+        pending, seen = [folder], {folder}
+        while pending and len(seen) < _MOST_FOLDERS:
+            found = self._read(pending.pop())
+            fresh = [below for below in (found[0] if found is not None else []) if below not in seen]
+            seen |= set(fresh)
+            pending += fresh
+        return seen
+
+    def concerns_karpenter(self, folder: str, marked: Collection[str] | None) -> bool:
+        """Whether a file that an overlay consists of has a word of Karpenter's."""
+        for directory in sorted(self._reach(folder)):
+            found = self._read(directory)
+            paths = found[1] if found is not None else []
+            if any(path in marked if marked is not None else self._is_marked(path) for path in paths):
+                return True
+        return False
+
+    def _is_marked(self, path: str) -> bool:
+        try:
+            source = self._files.read(path)
+        except OSError:
+            return False
+        return is_wanted(source.text, source.also)
+
+    def _read(self, folder: str) -> tuple[list[str], list[str]] | None:
+        """The folders and the files that a kustomization names."""
+        if folder in self._below:
+            return self._below[folder]
+        try:
+            kustomization = read_kustomization(self._files, folder)
+        except OSError:
+            return None
+        except BuildError:
+            path = self._files.find_kustomization(folder)
+            self._below[folder] = ([], [path] if path is not None else [])
+            return self._below[folder]
+        if kustomization is None:
+            return None
+        if kustomization.is_component:
+            self._components.add(folder)
+        self._below[folder] = _list_parts(self._files, kustomization)
+        for below in self._below[folder][0]:
+            self._read(below)
+        return self._below[folder]
+
+
+def _list_parts(files: Files, kustomization: Kustomization) -> tuple[list[str], list[str]]:
+    named = [path for path, _ in (*kustomization.taken(), *kustomization.texts("components"))]
+    for field in ("patches", "patchesJson6902", "replacements"):
+        named += [item.text("path") for item in kustomization.items(field) if item.text("path")]
+    named += [text for text, _ in kustomization.texts("patchesStrategicMerge") if "\n" not in text]
+    paths = [os.path.normpath(os.path.join(kustomization.folder, name)) for name in named if "://" not in name]
+    folders = [path for path in paths if files.is_folder(path)]
+    return folders, [kustomization.path, *(path for path in paths if files.is_file(path))]
+
+
+__all__ = [
+    "BuiltOverlay",
+    "LostItems",
+    "Outcome",
+    "UnbuiltOverlay",
+    "UnmatchedPatch",
+    "build_overlay",
+    "build_overlays",
+]

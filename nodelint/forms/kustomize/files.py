@@ -1,0 +1,233 @@
+"""The files of overlays, read with care, and the objects and patches in them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+
+from nodelint.files import safe_read
+from nodelint.files.safe_read import repository
+from nodelint.forms.kustomize.errors import BuildError
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.kustomize.resources import Resource
+from nodelint.forms.kustomize.values import YamlTree, read_json, read_object, written_text
+from nodelint.text import Document, Node, Source
+from nodelint.text.marks import MARKS
+from nodelint.text.source import chunks
+from nodelint.text.syntax_errors import SyntaxProblem, Unreadable
+from nodelint.text.yaml.compose import compose
+
+_LARGEST = 16 << 20
+MOST_FILES = 5000
+"""Files of one run: a guard against bases that name one another in a tangle."""
+
+
+class Files:
+    """The texts of a repository, each read once. `at_hand` are sources that others have read, by absolute path."""
+
+    def __init__(self, at_hand: Mapping[str, Source]) -> None:
+        self._sources: dict[str, Source] = dict(at_hand)
+        self._roots: dict[str, list[tuple[Node, bool]]] = {}
+        self._homes: dict[str, str | None] = {}
+        self._folders = {above for path in at_hand for above in _folders_above(path)}
+
+    def with_sources(self, sources: Mapping[str, Source]) -> Files:
+        """The same files with other texts at some absolute paths."""
+        other = copy(self)
+        other._sources = {**self._sources, **sources}
+        other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}
+        other._homes = dict(self._homes)
+        other._folders = self._folders.union(*map(_folders_above, sources))
+        return other
+
+    def is_file(self, path: str) -> bool:
+        """Whether a file is at hand, or on the disk."""
+        return path in self._sources or os.path.isfile(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is on the disk, or holds a file that is at hand."""
+        return path in self._folders or os.path.isdir(path)
+
+    def find_kustomization(self, folder: str) -> str | None:
+        """The path of the kustomization of a folder; None where it has none, or more than one."""
+        found = [path for name in KUSTOMIZATIONS if self.is_file(path := os.path.join(folder, name))]
+        return found[0] if len(found) == 1 else None
+
+    def read(self, path: str) -> Source:
+        """A file as a source. Raises OSError: it may be too large, or a link out of its repository."""
+        if path not in self._sources:
+            if len(self._sources) > MOST_FILES:
+                raise OSError(f"more than {MOST_FILES} files")
+            folder = os.path.dirname(path)
+            if folder not in self._homes:
+                self._homes[folder] = repository(folder)
+            data = safe_read.read(path, _LARGEST, within=self._homes[folder])
+            shown = os.path.relpath(path)
+            source = Source.from_bytes((path if shown.startswith("..") else shown).replace(os.sep, "/"), data)
+            if not source.problems and "\ufffd" in source.text:
+                from nodelint.forms.syntax_check import find_undecodable
+
+                # kustomize refuses the file, whatever it holds
+                source.problems += (SyntaxProblem(*fault) for fault in [find_undecodable(source, data)] if fault)
+            self._sources[path] = source
+        return self._sources[path]
+
+    def read_roots(self, path: str) -> list[tuple[Node, bool]]:
+        """The documents of a file, all of them, each with whether a word of Karpenter's is in it.
+
+        Raises OSError, and `BuildError` where kustomize cannot read it either.
+        """
+        if path not in self._roots:
+            self._roots[path] = list(_read_roots(self.read(path)))
+        return self._roots[path]
+
+    def read_resources(self, path: str) -> list[Resource]:
+        """The objects of a file, those of lists one by one. Raises as `read_roots`."""
+        source = self.read(path)
+        found: list[Resource] = []
+        roots = self.read_roots(path)
+        for root, marked in roots:
+            value = read_object(root)
+            if value.kind == "scalar" and value.value is None:
+                continue
+            as_read = len(roots) == 1 and value.text("kind") == "List"
+            found += (Resource(tree, source, marked) for tree in _unfold(value, root, as_read))
+        return found
+
+
+def is_wanted(text: str, also: str | None) -> bool:
+    """Whether a text has a word of Karpenter's, or matches the pattern of what its source is read for, too."""
+    return any(mark in text for mark in MARKS) or (also is not None and re.search(also, text) is not None)
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    folder = os.path.dirname(path)
+    while folder != path:
+        yield folder
+        folder, path = os.path.dirname(folder), folder
+
+
+def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
+    if source.path.endswith((".yaml", ".yml", ".json")) and source.problems:
+        raise BuildError(
+            _first_node(source, source.problems[0].offset), f"it cannot be read: {source.problems[0].message}"
+        )
+    if source.masked and source.text and any(d.host is None and d.templated for d in source.documents):
+        raise BuildError(_first_node(source, 0), "it holds template code, which someone fills in before", fails=False)
+    spans = list(chunks(source.text, 1 if source.text.startswith("\ufeff") else 0))
+    # By their order: where a text was read anew in part, the other documents have the places that they had.
+    known = [document.root for document in source.documents if document.host is None]
+    for number, (begin, end) in enumerate(spans):
+        text = source.text[begin:end]
+        marked = is_wanted(text, source.also)
+        root = known[number] if len(known) == len(spans) else None
+        if root is not None:
+            yield root, marked
+            continue
+        try:
+            roots = compose(source, text, begin, masked=False)
+        except Unreadable as error:
+            at = _first_node(source, error.offset)
+            raise BuildError(at, f"it cannot be read: {error.message}", fails="{{" not in text) from None
+        yield from ((root, marked) for root in roots if root is not None)
+
+
+def _first_node(source: Source, offset: int) -> Node:
+    """A place of no length: where a file is to blame, and no value of it."""
+    return Node(source, offset, offset, "scalar", "plain")
+
+
+def _unfold(value: YamlTree, root: Node, as_read: bool = False) -> Iterator[YamlTree]:
+    """An object, or the items of a list of objects. Raises `BuildError` for what kustomize takes for no object.
+
+    Items go through JSON, but for those of a List that is alone in its file: they stay `as_read`.
+    """
+    if value.kind != "mapping":
+        raise BuildError(root, "it is no object")
+    items = value.get("items")
+    if value.text("kind").endswith("List") and items is not None:
+        if items.kind == "sequence":
+            for item in items.items:
+                if not as_read:
+                    item.become_json(whole=True)
+                yield from _unfold(item, item.at or root)
+        return
+    for path in (("kind",), ("metadata", "name")):
+        if not value.text(*path) and not _has_name(value, path):
+            raise BuildError(root, f"an object without `{'.'.join(path)}`")
+    yield value
+
+
+def _has_name(value: YamlTree, path: Sequence[str]) -> bool:
+    found = value.get(*path)
+    return found is not None and found.kind == "scalar" and bool(found.as_text()) and found.value is not None
+
+
+class PatchText:
+    """The text of a patch: a file of its own, or a scalar of a kustomization."""
+
+    def __init__(self, source: Source, roots: list[tuple[Node, bool]], within: Node | None, at: Node | None) -> None:
+        self.source = source
+        self.roots = roots
+        self.within = within
+        self.at = at
+
+    @property
+    def marked(self) -> bool:
+        return any(marked for _, marked in self.roots)
+
+    def read_objects(self) -> list[YamlTree]:
+        """The patches for objects. Raises `BuildError` for a text that holds none."""
+        found: list[YamlTree] = []
+        for root, _ in self.roots:
+            found += _unfold(read_object(root, self.within), self.at or root)
+        return found
+
+    def read_json(self) -> YamlTree | None:
+        """The first document as JSON."""
+        return read_json(self.roots[0][0], self.within) if self.roots else None
+
+
+def read_inline(scalar: Node) -> PatchText:
+    """The text in a scalar of a kustomization: nodes have places in the file where it is a literal block scalar.
+
+    Raises `BuildError`.
+    """
+    source = scalar.source
+    assert isinstance(source, Source)
+    if scalar.style == "literal" and not (scalar.shared or scalar.alias):
+        try:
+            return PatchText(source, list(_block_roots(source, scalar)), None, scalar)
+        except Unreadable:
+            pass
+    text = written_text(scalar)
+    aside = Source(source.path, text)
+    try:
+        roots = [r for b, e in chunks(text, 0) for r in compose(aside, text[b:e], b, masked=False) if r is not None]
+    except Unreadable as error:
+        raise BuildError(scalar, f"the patch cannot be read: {error.message}") from None
+    marked = is_wanted(text, source.also)
+    return PatchText(source, [(root, marked) for root in roots], scalar, scalar)
+
+
+def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
+    """The documents in a block scalar, with their places in the file."""
+    start = source.text.find("\n", scalar.start, scalar.end) + 1
+    if not start:
+        return
+    borders = [start]
+    for line in re.compile(r"^[ \t]*---[ \t]*\r?$", re.MULTILINE).finditer(source.text, start, scalar.end):
+        borders += [line.start(), min(line.end() + 1, scalar.end)]
+    borders.append(scalar.end)
+    for begin, end in zip(borders[::2], borders[1::2], strict=True):
+        text = source.text[begin:end]
+        marked = is_wanted(text, source.also)
+        yield from ((root, marked) for root in compose(source, text, begin, masked=False) if root is not None)
+
+
+def as_documents(source: Source, roots: Sequence[Node]) -> None:
+    """Let nodes read from a text without a word of Karpenter's be documents of it, so that edits find them."""
+    if not any(document.root is not None for document in source.documents):
+        source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(roots)]

@@ -1,0 +1,153 @@
+"""Which files are patches of a Kustomization: parts of an object that lack what stands in its base.
+
+Kustomize takes no file from outside the folder of a kustomization, so that those beside and above a file
+are all that can name it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.caching import cache
+from nodelint.files.safe_read import read
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_PATCHES = ("patches", "patchesStrategicMerge")
+_ALTERING = ("patch", "transformers", "components")
+_WHOLES = ("resources", "bases", "components")
+
+# Folders. A guard against a file that stands in no repository.
+_HIGHEST = 12
+
+_MOST_FOLDERS = 64
+
+_Named = tuple[frozenset[str], frozenset[str], bool, str]
+"""The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""
+
+
+def is_patch(path: str) -> bool | None:
+    """Whether a kustomization names the file as a patch, so that its objects are parts.
+
+    None where that cannot be determined: a kustomization beside the file does not name it, or one above has patches
+    and does not name it, or the file or its folder is called a patch. There the object has to tell.
+    """
+    file = os.path.abspath(path)
+    folder, name = os.path.split(file)
+    near = False
+    for patches, wholes, alters, home in _above(folder):
+        if file in patches:
+            return True
+        if file in wholes:
+            return False
+        near = near or alters or home == folder
+    return None if near or _called_patch(folder, name) else False
+
+
+def patched_in(path: str) -> str | None:
+    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    folder = os.path.dirname(os.path.abspath(path))
+    file = os.path.join(folder, os.path.basename(path))
+    for _ in range(_HIGHEST):
+        named = _read_kustomization(folder)
+        if named is not None and file in named[0]:
+            return folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def builds_on(patch: str, base: str) -> bool:
+    """Whether an overlay that names a patch, or holds it, takes the file of another object as a resource.
+
+    Directly, or by way of the folders that its kustomization takes, and those that these take.
+    """
+    file = os.path.abspath(base)
+    pending = [os.path.dirname(os.path.abspath(patch))]
+    seen: set[str] = set()
+    while pending and len(seen) < _MOST_FOLDERS:
+        folder = pending.pop()
+        if folder not in seen:
+            seen.add(folder)
+            files, folders = _takes(folder)
+            if file in files:
+                return True
+            pending += folders
+    return False
+
+
+def forget() -> None:
+    """Read every kustomization anew: for a process that outlives a change of one."""
+    _above.cache_clear()
+    _takes.cache_clear()
+
+
+def _called_patch(folder: str, name: str) -> bool:
+    if "patch" not in name.lower() and "patch" not in os.path.basename(folder).lower():
+        return False
+    from re import search
+
+    return any(
+        search(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", part.lower()) for part in (name, os.path.basename(folder))
+    )
+
+
+@cache
+def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
+    """What the kustomizations of a folder and of those above it name, up to the top of the repository."""
+    named = _read_kustomization(folder)
+    here = () if named is None else (named,)
+    parent = os.path.dirname(folder)
+    if not highest or parent == folder or os.path.exists(os.path.join(folder, ".git")):
+        return here
+    return (*here, *_above(parent, highest - 1))
+
+
+def _read_kustomization(folder: str) -> _Named | None:
+    """What the kustomization of a folder names; None where there is none."""
+    text = _text(folder)
+    if text is None:
+        return None
+    alters = any(word in text for word in _ALTERING)
+    return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES), alters, folder
+
+
+@cache
+def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The files and the folders that the kustomization of a folder takes; none where there is no kustomization."""
+    text = _text(folder)
+    if text is None:
+        return frozenset(), ()
+    named = _listed(text, _WHOLES, r"""[^\s"'\[\]{},:]+""")
+    folders = (os.path.normpath(os.path.join(folder, name)) for name in named if name != "-")
+    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if os.path.isdir(folder))
+
+
+def _text(folder: str) -> str | None:
+    for name in KUSTOMIZATIONS:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            try:
+                return read(path, 1 << 20).decode(errors="replace")
+            except OSError:
+                return None
+    return None
+
+
+def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
+    """What looks like a file under some of the top fields."""
+    named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
+    return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
+
+
+def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:
+    """The words of a form under some of the top fields, in block or flow style, comments left out."""
+    import re
+
+    found: list[str] = []
+    field = ""
+    for line in text.split("\n"):
+        top = re.match(r"""["']?(\w+)["']?\s*:""", line)
+        field = top[1] if top else field
+        if field in fields:
+            bare = re.sub(r"(?:^|\s)#.*", "", line)
+            found += re.findall(word, bare[top.end() :] if top else bare)
+    return found

@@ -1,0 +1,261 @@
+"""The objects of one overlay, as kustomize makes them of its files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from nodelint.files.safe_read import error_reason
+from nodelint.forms.kustomize import patches, replacements, transform
+from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
+from nodelint.forms.kustomize.errors import BuildError
+from nodelint.forms.kustomize.files import Files, read_inline
+from nodelint.forms.kustomize.generated import generate_config_map
+from nodelint.forms.kustomize.resources import Resource, read_selector
+from nodelint.forms.kustomize.run import OverlayRun
+from nodelint.forms.kustomize.values import YamlTree, read_json
+from nodelint.text import Node
+
+_DEEPEST = 40
+"""Kustomizations within one another."""
+_HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
+_REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
+_LOCAL_ONLY = "config.kubernetes.io/local-config"
+_SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+_KNOWN_SETTINGS = ("nameReference",)
+
+
+class Overlay(OverlayRun):
+    """A run whose `resources` are the objects, once it is built."""
+
+    def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
+        super().__init__(files, folder, root)
+        self.resources: list[Resource] = []
+        self._references: list[tuple[YamlTree, YamlTree]] = []
+        self._generated: set[tuple[str, str]] = set()
+
+    def build(self) -> None:
+        """Make the objects. Raises `BuildError` where that is not possible."""
+        kustomization = self._read(self.folder)
+        if kustomization is None:
+            raise BuildError(None, "there is no kustomization, or more than one")
+        self._accumulate(kustomization, self.resources, (os.path.realpath(self.folder),))
+        self._follow_names()
+        for resource in self.resources:
+            patches.make_texts(_drop_null(resource, "annotations"))
+        self.resources = [resource for resource in self.resources if not _is_local(resource)]
+        patches.check_unique(self.resources)
+
+    def _read(self, folder: str) -> Kustomization | None:
+        try:
+            kustomization = read_kustomization(self.files, folder)
+        except OSError as error:
+            raise BuildError(
+                None, f"the kustomization of `{folder}` is not read: {error_reason(error)}", fails=False
+            ) from None
+        if kustomization is not None:
+            self.take(kustomization.path, [kustomization.start] if kustomization.value.at is not None else [])
+            kustomization.check()
+        return kustomization
+
+    def _accumulate(self, kustomization: Kustomization, resources: list[Resource], above: tuple[str, ...]) -> None:
+        """Add the objects of a kustomization to others, and do to all of them what it says."""
+        try:
+            for path, at in kustomization.taken():
+                self._take_in(kustomization, path, at, resources, above)
+            self._check_generators(kustomization)
+            for place, what in kustomization.unbuilt():
+                self.is_incomplete = True
+                self.notes.append((place or kustomization.start, what))
+            for path, at in kustomization.texts("components"):
+                self._take_folder(kustomization, path, at, resources, above, component=True)
+            self._read_settings(kustomization)
+            self._transform(kustomization, resources)
+            self._check_replicas(kustomization, resources)
+        except OSError as error:
+            raise BuildError(
+                kustomization.start, f"a file of it is not read: {error_reason(error)}", fails=False
+            ) from None
+        except BuildError as error:
+            if error.at is None:
+                raise BuildError(kustomization.start, error.reason, error.fails) from None
+            raise
+
+    def _take_in(
+        self,
+        kustomization: Kustomization,
+        path: str,
+        at: Node | None,
+        resources: list[Resource],
+        above: tuple[str, ...],
+    ) -> None:
+        if re.match(_REMOTE, path):
+            self.is_incomplete = True
+            self.notes.append((at or kustomization.start, f"`{path}`, which is not fetched"))
+            return
+        full = self.resolve(kustomization, path, at)
+        if self.files.is_folder(full):
+            self._take_folder(kustomization, path, at, resources, above, component=False)
+            return
+        if not self.files.is_file(full):
+            raise BuildError(at, f"`{path}` is not on this disk", fails=False)
+        added = self.files.read_resources(full)
+        self.take(full, [root for root, _ in self.files.read_roots(full)])
+        self._append(resources, added)
+
+    def _take_folder(
+        self,
+        kustomization: Kustomization,
+        path: str,
+        at: Node | None,
+        resources: list[Resource],
+        above: tuple[str, ...],
+        component: bool,
+    ) -> None:
+        if re.match(_REMOTE, path):
+            raise BuildError(at, f"`{path}` is not fetched", fails=False)
+        full = self.resolve(kustomization, path, at)
+        real = os.path.realpath(full)
+        if real in above or any(folder.startswith(real + os.sep) for folder in above):
+            raise BuildError(at, f"`{path}` takes this kustomization in again")
+        if len(above) > _DEEPEST:
+            raise BuildError(at, f"more than {_DEEPEST} kustomizations within one another", fails=False)
+        below = self._read(full)
+        if below is None:
+            raise BuildError(at, f"`{path}` has no kustomization", fails=self.files.is_folder(full))
+        if below.is_component != component:
+            what = "no Component" if component else "a Component, which goes under `components`"
+            raise BuildError(at, f"`{path}` is {what}")
+        if component:
+            self._accumulate(below, resources, (*above, real))
+            return
+        own: list[Resource] = []
+        self._accumulate(below, own, (*above, real))
+        self._append(resources, own)
+
+    def _check_generators(self, kustomization: Kustomization) -> None:
+        """Raise `BuildError` where a generator may meet nothing to merge with, or another of its name."""
+        for field in ("configMapGenerator", "secretGenerator"):
+            for item in kustomization.items(field):
+                made = field, item.text("name")
+                joins = item.text("behavior") in ("merge", "replace")
+                if joins != (made in self._generated) or (joins and kustomization.value.text("namespace")):
+                    raise BuildError(item.at, f"whether `{made[1]}` is there to be merged is not known", fails=False)
+                self._generated.add(made)
+                if field == "configMapGenerator" and kustomization.items("replacements"):
+                    generate_config_map(self, kustomization, item)
+
+    def _check_replicas(self, kustomization: Kustomization, resources: list[Resource]) -> None:
+        """Raise `BuildError` where `replicas` are for nothing that has any."""
+        for item in kustomization.items("replicas"):
+            scaled = (resource for resource in resources if resource.id.kind in _SCALED)
+            names = {identity.name for resource in scaled for identity in resource.ids()}
+            name = item.text("name")
+            if name not in names:
+                reason = f"`replicas` are for `{name}`, and nothing of this name has any"
+                raise BuildError(item.at, reason, fails=not self.is_incomplete)
+
+    def _append(self, resources: list[Resource], added: Iterable[Resource]) -> None:
+        known = {resource.id for resource in resources}
+        for resource in added:
+            now = resource.id
+            if now in known:
+                name = resource.value.get("metadata", "name")
+                raise BuildError(name.at if name is not None else None, f"there are two of {now.kind} `{now.name}`")
+            known.add(now)
+            resources.append(resource)
+
+    def _transform(self, kustomization: Kustomization, resources: list[Resource]) -> None:
+        """In kustomize's order."""
+        for text, at in kustomization.texts("patchesStrategicMerge"):
+            place = at or kustomization.start
+            inline = "\n" in text or text.lstrip().startswith("{")
+            patch = read_inline(place) if inline else patches.read_patch_file(self, kustomization, text, place)
+            for value in patch.read_objects():
+                entry = patches.Patch(place, patch, None, None)
+                patches.apply_by_name(self, resources, value, entry, as_texts=True)
+        for entry in list(patches.read_patches(self, kustomization)):
+            patches.apply_patch(self, resources, entry)
+        transform.set_namespace(resources, kustomization)
+        transform.set_affixes(resources, kustomization)
+        transform.set_labels(resources, kustomization)
+        transform.set_annotations(resources, kustomization)
+        for item in kustomization.items("patchesJson6902"):
+            self._apply_json(kustomization, resources, item)
+        replacements.apply_replacements(self, resources, kustomization)
+
+    def _apply_json(self, kustomization: Kustomization, resources: list[Resource], item: YamlTree) -> None:
+        at = item.at or kustomization.start
+        target, inline, path = item.get("target"), item.get("patch"), item.text("path")
+        if target is None or not target.text("name"):
+            raise BuildError(at, "the target of the patch needs a `name`")
+        if (inline is not None and inline.at is not None) == bool(path):
+            raise BuildError(at, "a patch has one of `patch` and `path`")
+        text = read_inline(inline.at) if inline is not None and inline.at is not None else None
+        text = text or patches.read_patch_file(self, kustomization, path, at)
+        entry = patches.Patch(at, text, read_selector(target), target.at)
+        patches.apply_json(self, resources, entry, keeps_id=False)
+
+    def _read_settings(self, kustomization: Kustomization) -> None:
+        """What `configurations` say of names that refer to objects; anything else in them is not read."""
+        for path, at in kustomization.texts("configurations"):
+            full = self.resolve(kustomization, path, at)
+            if not self.files.is_file(full):
+                raise BuildError(at, f"there is no file `{path}`")
+            roots = [root for root, _ in self.files.read_roots(full)]
+            self.take(full, roots)
+            for value in map(read_json, roots):
+                for name, field in value.fields.items():
+                    if name not in _KNOWN_SETTINGS and (field.value.items or field.value.fields):
+                        raise BuildError(field.key, f"`{name}` of a configuration is not read", fails=False)
+                named = value.get("nameReference")
+                for entry in named.items if named is not None else []:
+                    specs = entry.get("fieldSpecs")
+                    self._references += [(entry, spec) for spec in (specs.items if specs is not None else [])]
+
+    def _follow_names(self) -> None:
+        """Let names that refer to objects become the names that these have now."""
+        for referred, spec in self._references:
+            for resource in self.resources:
+                now = resource.id
+                if all(spec.text(field) in ("", getattr(now, field)) for field in ("group", "version", "kind")):
+                    self._follow_name(resource, spec.text("path").split("/"), referred)
+
+    def _follow_name(self, resource: Resource, path: list[str], referred: YamlTree) -> None:
+        holder = resource.value.get(*path[:-1])
+        named = holder.get(path[-1]) if holder is not None else None
+        if holder is None or named is None or not isinstance(named.value, str):
+            return
+        found = [
+            other
+            for other in self.resources
+            if other.previous
+            and all(referred.text(field) in ("", getattr(other.id, field)) for field in ("group", "version", "kind"))
+            and any(identity.name == named.value for identity in other.ids())
+        ]
+        names = {other.id.name for other in found}
+        if len(names) > 1:
+            raise BuildError(named.at, f"more than one object was named `{named.value}`", fails=False)
+        for name in names - {named.value}:
+            changed = YamlTree("scalar", named.at, False, name)
+            holder.put(path[-1], changed)
+
+
+def _drop_null(resource: Resource, field: str) -> YamlTree | None:
+    """The mapping of a field of the metadata; kustomize drops one that is null."""
+    metadata = resource.value.get("metadata")
+    found = metadata.get(field) if metadata is not None else None
+    if (
+        metadata is not None
+        and found is not None
+        and (found.is_null or (found.kind == "mapping" and not found.fields))
+    ):
+        del metadata.fields[field]
+        return None
+    return found
+
+
+def _is_local(resource: Resource) -> bool:
+    found = resource.value.get("metadata", "annotations", _LOCAL_ONLY)
+    return found is not None and found.as_text() != "false"

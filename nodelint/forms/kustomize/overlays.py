@@ -1,0 +1,104 @@
+"""Overlays of a run as nodelint builds them itself, without kustomize."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from nodelint.files.safe_read import read
+from nodelint.forms.kustomize.applied_folder import AppliedFolder
+from nodelint.forms.kustomize.build import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
+from nodelint.forms.rendered import Built
+from nodelint.text import Node, Source
+from nodelint.text.marks import MARKS
+
+_LARGEST = 16 << 20
+
+
+def build_native(
+    files: Sequence[Source], kustomizations: Sequence[str], done: Collection[str]
+) -> tuple[list[Built], list[UnbuiltOverlay]]:
+    """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
+
+    A patch that meets an object in one of them is not among the `unmatched` of the others.
+    """
+    at_hand = {os.path.abspath(source.path): source for source in files}
+    workloads = {path for path, source in at_hand.items() if source.also is not None}
+    outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand), workloads=workloads or None)
+    built = [
+        built_overlay.built
+        for built_overlay in outcomes
+        if isinstance(built_overlay, BuiltOverlay) and built_overlay.built.cluster not in done
+    ]
+    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, UnbuiltOverlay) and overlay.folder not in done]
+    return _without_met(
+        [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
+    ), unbuilt
+
+
+def build_applied(applied: AppliedFolder, sources: Iterable[Source]) -> Built | UnbuiltOverlay | None:
+    """What the controller of an object makes of the folder that it applies; None where no object is Karpenter's.
+
+    `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
+    """
+    outcome = make_outcome(applied)
+    if isinstance(outcome, BuiltOverlay):
+        return outcome.built if any(document.root for document in outcome.built.source.documents) else None
+    inside = os.path.join(applied.below, "")
+    within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
+    concerned = any(mark in source.text for source in within for mark in MARKS)
+    return outcome._replace(folder=applied.below) if concerned else None
+
+
+def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
+    """What is built, with what controllers make of it in the place of the overlays that they apply."""
+    replaced = {path for result in made for path in result.replaces}
+    return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
+
+
+def _without_met(built: list[Built]) -> list[Built]:
+    """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
+    missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
+    parts = [set(built_text.parts) for built_text in built]
+
+    def is_met(at: Node) -> bool:
+        path, place = os.path.abspath(at.source.path), (at.source.path, at.start)
+        return any(path in own and place not in lacking for own, lacking in zip(parts, missed, strict=True))
+
+    return [
+        built_text._replace(unmatched=tuple(e for e in built_text.unmatched if not is_met(e.at)))
+        for built_text in built
+    ]
+
+
+class _Marked(Collection[str]):
+    """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
+
+    A file may be at hand for another reason: that it holds workloads, or values of a chart.
+    """
+
+    def __init__(self, at_hand: Mapping[str, Source]) -> None:
+        self._at_hand = at_hand
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        if path not in self._known:
+            source = self._at_hand.get(path)
+            self._known[path] = any(mark in source.text for mark in MARKS) if source is not None else _is_marked(path)
+        return self._known[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at_hand)
+
+    def __len__(self) -> int:
+        return len(self._at_hand)
+
+
+def _is_marked(path: str) -> bool:
+    try:
+        data = read(path, _LARGEST)
+    except (OSError, ValueError):
+        return False
+    return any(mark.encode() in data for mark in MARKS)

@@ -1,0 +1,347 @@
+"""Replacements: a value of one object put into fields of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from nodelint.forms.kustomize.errors import BuildError
+from nodelint.forms.kustomize.resources import Id, Resource, compile_pattern, fits_labels, is_cluster_wide
+from nodelint.forms.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
+from nodelint.text import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.kustomize.configuration import Kustomization
+    from nodelint.forms.kustomize.run import OverlayRun
+
+_ANNOTATIONS = "metadata.annotations."
+_ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
+
+
+def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
+    """All replacements of a kustomization, those in files too. Raises `BuildError`, OSError."""
+    for item in kustomization.items("replacements"):
+        for replacement in _unfold(run, kustomization, item):
+            _apply(run, resources, replacement)
+
+
+def _unfold(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> Iterator[YamlTree]:
+    path = item.text("path")
+    if not path:
+        yield item
+        return
+    full = run.resolve(kustomization, path, item.at)
+    if not run.files.is_file(full):
+        raise BuildError(item.at, f"there is no file `{path}`")
+    roots = [root for root, _ in run.files.read_roots(full)]
+    run.take(full, roots)
+    for root in roots:
+        value = read_json(root)
+        yield from value.items if value.kind == "sequence" else [value]
+
+
+def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) -> None:
+    source, literal, targets = replacement.get("source"), replacement.get("sourceValue"), replacement.get("targets")
+    at = replacement.at
+    if targets is None or targets.kind != "sequence" or (source is None) == (literal is None):
+        raise BuildError(at, "a replacement has `targets`, and one of `source` and `sourceValue`")
+    if literal is not None:
+        value, origin = new_text(literal.as_text(), literal.at), None
+        value.raw = literal.as_text()
+        value.value = resolve_scalar(value.raw)
+    else:
+        assert source is not None
+        origin = _find_source(run, resources, source)
+        value = _read_source(origin, source)
+    for target in targets.items:
+        _apply_to(run, resources, target, value, origin)
+
+
+def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
+    there = (*resources, *run.generated.values())
+    found = [resource for resource in there if any(_is_selected(identity, source) for identity in resource.ids())]
+    if len(found) == 1:
+        if found[0].doubtful:
+            raise BuildError(source.at, "what a patch made of the object is not known", fails=False)
+        return found[0]
+    what = "more than one object is" if found else "no object is"
+    raise BuildError(source.at, f"{what} the source of the replacement", fails=not run.is_incomplete)
+
+
+def _is_selected(identity: Id, selector: YamlTree) -> bool:
+    """Whether an object is one that a selector names, field by field."""
+    for field in ("group", "version", "kind", "name"):
+        wanted = selector.text(field)
+        if wanted and wanted != getattr(identity, field):
+            return False
+    namespace = selector.text("namespace")
+    if namespace and is_cluster_wide(selector.text("group"), selector.text("kind")):
+        namespace = "_cluster"
+    return not namespace or namespace == identity.namespace
+
+
+def _read_source(resource: Resource, source: YamlTree) -> YamlTree:
+    path = split_path(source.text("fieldPath") or "metadata.name")
+    found = look_up(resource.value, path)
+    if found is None or found.is_null or (found.kind != "scalar" and not (found.items or found.fields)):
+        raise BuildError(source.at, f"`{'.'.join(path)}` is missing in the source of the replacement")
+    value = found.copy()
+    for tree in value.walk():
+        tree.exact = False
+    options = source.get("options")
+    delimiter = options.text("delimiter") if options is not None else ""
+    if delimiter and options is not None:
+        parts = value.as_text().split(delimiter)
+        index = _index(options)
+        if value.kind != "scalar" or not 0 <= index < len(parts):
+            raise BuildError(options.at, f"the value has no part {index}")
+        value.value = parts[index]
+        value.raw = None
+    return value
+
+
+def _index(options: YamlTree) -> int:
+    found = options.get("index")
+    return found.value if found is not None and isinstance(found.value, int) else 0
+
+
+def _apply_to(
+    run: OverlayRun, resources: list[Resource], target: YamlTree, value: YamlTree, origin: Resource | None
+) -> None:
+    selector = target.get("select")
+    if selector is None:
+        raise BuildError(target.at, "the target of a replacement needs `select`")
+    paths = target.get("fieldPaths")
+    listed = [path.as_text() for path in paths.items] if paths is not None else []
+    rejected = target.get("reject")
+    rejects = rejected.items if rejected is not None else []
+    for resource in resources:
+        ids = resource.ids()
+        if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(
+            resource, selector
+        ):
+            continue
+        if any(_rejects(resource, ids, reject) for reject in rejects):
+            continue
+        resource.marked = resource.marked or (origin is not None and origin.marked)
+        for path in listed or ["metadata.name"]:
+            _copy_to(resource, path, value, target.get("options"), target.at)
+
+
+def _fits_labels(resource: Resource, selector: YamlTree) -> bool:
+    labels, annotations = selector.text("labelSelector"), selector.text("annotationSelector")
+    return (not labels or fits_labels(labels, resource.value.get("metadata", "labels"), selector.at)) and (
+        not annotations or fits_labels(annotations, resource.value.get("metadata", "annotations"), selector.at)
+    )
+
+
+def _rejects(resource: Resource, ids: list[Id], reject: YamlTree) -> bool:
+    by_label = bool(reject.text("labelSelector") or reject.text("annotationSelector"))
+    if by_label and _fits_labels(resource, reject):
+        return True
+    named = any(reject.text(field) for field in ("group", "version", "kind", "name", "namespace"))
+    return named and any(_is_selected(resource_id, reject) for resource_id in ids)
+
+
+def _copy_to(resource: Resource, path: str, value: YamlTree, options: YamlTree | None, at: Node | None) -> None:
+    create = options is not None and (made := options.get("create")) is not None and made.value is True
+    slots = list(_find_slots(resource.value, split_path(path), value.kind if create else "", at))
+    if not slots:
+        raise BuildError(at, f"the target of the replacement has no field `{path}`")
+    for there, put in slots:
+        new = _new_value(there, value, options, at, path.startswith(_ANNOTATIONS))
+        if there is not None and there.kind == "scalar" == new.kind:
+            there.become(new)
+        else:
+            put(new)
+
+
+Put = Callable[[YamlTree], None]
+
+
+def _new_value(
+    there: YamlTree | None,
+    value: YamlTree,
+    options: YamlTree | None,
+    at: Node | None,
+    is_annotation: bool,
+) -> YamlTree:
+    """What stands in a field afterwards: a scalar keeps the type that it had."""
+    delimiter = options.text("delimiter") if options is not None else ""
+    made = value.copy()
+    if delimiter and options is not None:
+        if there is not None and there.kind != "scalar":
+            raise BuildError(at, "only a scalar can be put together from parts")
+        if value.kind != "scalar":
+            raise BuildError(at, "a mapping or a list is put together with a text", fails=False)
+        parts = there.as_text().split(delimiter) if there is not None else [""]
+        index = _index(options)
+        if index < 0:
+            parts.insert(0, value.as_text())
+        elif index >= len(parts):
+            parts.append(value.as_text())
+        else:
+            parts[index] = value.as_text()
+        made = new_text(delimiter.join(parts), value.at)
+        made.raw = made.as_text()
+        made.value = resolve_scalar(made.raw)
+    if there is not None and there.kind != "scalar":
+        return made
+    if made.kind != "scalar":
+        raise BuildError(at, "a mapping or a list takes the place of a scalar", fails=False)
+    text = made.as_text()
+    if there is None:
+        made.value, made.raw = resolve_scalar(text), text
+        made.loose, made.quoted = not isinstance(made.value, str), False
+        return made
+    made.quoted = there.quoted
+    if isinstance(there.value, str) and there.raw is None:
+        made.value, made.raw = text, None
+        return made
+    made.value, made.raw = resolve_scalar(text), text
+    if there.is_null:
+        raise BuildError(at, "a field that is null is replaced", fails=False)
+    if type(made.value) is not type(there.value):
+        wanted = "true or false" if isinstance(there.value, bool) else "a number"
+        fails = not isinstance(there.value, float) and not is_annotation
+        raise BuildError(at, f"`{text[:60]}` is put in the place of {wanted}", fails)
+    return made
+
+
+def split_path(path: str) -> list[str]:
+    """The steps of a path whose parts stand between dots, or in brackets."""
+    joined: list[str] = []
+    parts = path.split(".")
+    for part in parts[1:] if len(parts) > 1 and not parts[0] else parts:
+        if joined and joined[-1].endswith("\\"):
+            joined[-1] = joined[-1][:-1] + "." + part
+        else:
+            joined.append(part)
+    steps: list[str] = []
+    pending: list[str] = []
+    for part in joined:
+        if pending or (part.startswith("[") and not part.endswith("]")):
+            pending.append(part)
+            if part.endswith("]"):
+                steps.append(_bracketed(".".join(pending)))
+                pending = []
+        else:
+            steps.append(part)
+    return [*steps, *([_bracketed(".".join(pending))] if pending else [])]
+
+
+def _bracketed(text: str) -> str:
+    return text if "=" in text else text.strip("[]")
+
+
+def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
+    """The value at the end of a path; None where it ends early."""
+    for step in (step.strip() for step in path if step.strip()):
+        found: YamlTree | None = None
+        if value.kind == "sequence":
+            if step == "-":
+                found = value.items[-1] if value.items else None
+            elif step.isdigit():
+                found = value.items[int(step)] if int(step) < len(value.items) else None
+            elif (element := _ELEMENT.fullmatch(step)) is not None:
+                found = next((item for item in value.items if _field_equals(item, element[1], element[2])), None)
+        elif value.kind == "mapping":
+            found = value.get(step)
+        if found is None:
+            return None
+        value = found
+    return value
+
+
+def _field_equals(item: YamlTree, field: str, text: str) -> bool:
+    found = item.get(field) if field else item
+    return found is not None and found.kind == "scalar" and found.as_text() == text
+
+
+def _find_slots(
+    value: YamlTree, path: list[str], create: str, at: Node | None
+) -> Iterator[tuple[YamlTree | None, Put]]:
+    """The fields that a path leads to: what is there now, and how to put another value there."""
+    step, rest = path[0], path[1:]
+    if step.isdigit() or _ELEMENT.fullmatch(step) is not None or step == "*":
+        yield from _find_items(value, step, rest, create, at)
+        return
+    if value.kind != "mapping":
+        raise BuildError(at, f"`{step}` is asked of what is no mapping")
+    there = value.get(step)
+    if there is None and not create:
+        return
+    if not rest:
+        yield there, lambda new: value.put(step, new)
+        return
+    if there is None or (there.is_null and create):
+        there = _new_holder(rest[0])
+        value.put(step, there)
+    yield from _find_slots(there, rest, create, at)
+
+
+def _new_holder(step: str) -> YamlTree:
+    return YamlTree("sequence" if step.isdigit() or _ELEMENT.fullmatch(step) else "mapping")
+
+
+def _find_items(
+    value: YamlTree, step: str, rest: list[str], create: str, at: Node | None
+) -> Iterator[tuple[YamlTree | None, Put]]:
+    if value.kind == "mapping" and step == "*":
+        raise BuildError(at, "`*` is asked of what is no list")
+    if value.kind != "sequence":
+        raise BuildError(at, f"`{step}` is asked of what is no list")
+    if step.isdigit():
+        index = int(step)
+        if index == len(value.items) and create:
+            value.items.append(_new_holder(rest[0]) if rest else YamlTree("scalar"))
+            yield from _enter(value, index, rest, create, at, is_new=not rest)
+            return
+        if index >= len(value.items):
+            raise BuildError(at, f"the list has no item {index}")
+        chosen = [index]
+    elif step == "*":
+        chosen = list(range(len(value.items)))
+    else:
+        chosen = list(_find_elements(value, step, at))
+        if not chosen and create:
+            element = _ELEMENT.fullmatch(step)
+            assert element is not None
+            value.items.append(_new_element(element[1], element[2], at))
+            chosen = [len(value.items) - 1]
+    for index in chosen:
+        yield from _enter(value, index, rest, create, at)
+
+
+def _find_elements(value: YamlTree, step: str, at: Node | None) -> Iterator[int]:
+    """The items with a field that a pattern is found in."""
+    element = _ELEMENT.fullmatch(step)
+    assert element is not None
+    pattern = compile_pattern(element[2], at)
+    for n, item in enumerate(value.items):
+        found = item.get(element[1]) if element[1] else item
+        if found is not None and found.kind == "scalar" and pattern.search(found.as_text()):
+            yield n
+
+
+def _new_element(field: str, text: str, at: Node | None) -> YamlTree:
+    scalar = new_text(text, at)
+    if not field:
+        return scalar
+    made = YamlTree("mapping", at)
+    made.put(field, scalar)
+    return made
+
+
+def _enter(
+    value: YamlTree, index: int, rest: list[str], create: str, at: Node | None, is_new: bool = False
+) -> Iterator[tuple[YamlTree | None, Put]]:
+    def put(new: YamlTree) -> None:
+        value.items[index] = new
+
+    if rest:
+        yield from _find_slots(value.items[index], rest, create, at)
+    else:
+        yield None if is_new else value.items[index], put

@@ -1,0 +1,234 @@
+"""The objects of an overlay on their way: which they are, which they were, and what selects them."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.caching import cache
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.kustomize.errors import BuildError
+from nodelint.forms.kustomize.values import YamlTree, new_text
+from nodelint.text import Node, Source
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CLUSTER_WIDE = frozenset(
+    (
+        *("APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding"),
+        *(
+            "ComponentStatus",
+            "CustomResourceDefinition",
+            "FlowSchema",
+            "IngressClass",
+            "MutatingWebhookConfiguration",
+        ),
+        *(
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PodSecurityPolicy",
+            "PriorityClass",
+            "PriorityLevelConfiguration",
+        ),
+        *("RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "StorageClass", "SubjectAccessReview"),
+        *("TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+        *("ValidatingWebhookConfiguration", "VolumeAttachment"),
+    )
+)
+"""Kinds of Kubernetes itself that belong to no namespace; kustomize knows the scope of no other kind."""
+_DEEPEST_PATTERN = 4
+
+
+class Id(NamedTuple):
+    """What tells two objects apart. `namespace` is the effective one: `default` where none is given."""
+
+    group: str
+    version: str
+    kind: str
+    name: str
+    namespace: str
+
+
+class Resource:
+    """An object of an overlay, with the names that it had before.
+
+    `home` is the file where it begins. `marked`: its text, or a patch for it, has a word of Karpenter's. `doubtful`:
+    a patch has changed it in a way that needs the schema of its kind.
+    """
+
+    __slots__ = ("doubtful", "home", "marked", "previous", "value")
+
+    def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
+        self.value = value
+        self.home = home
+        self.marked = marked
+        self.previous: list[tuple[str, str, str]] = []
+        self.doubtful = False
+
+    @property
+    def group(self) -> str:
+        return split_version(self.value.text("apiVersion"))[0]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is of a kind of Kubernetes itself, whose schema kustomize knows."""
+        return is_native(self.group)
+
+    @property
+    def id(self) -> Id:
+        """What it is now."""
+        return read_id(self.value)
+
+    def ids(self) -> list[Id]:
+        """What it was, the oldest first, and what it is."""
+        now = self.id
+        return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
+
+    def keep_id(self) -> None:
+        """Remember what it is before it becomes something else."""
+        now = self.id
+        self.previous.append((now.namespace, now.name, now.kind))
+
+
+def is_native(group: str) -> bool:
+    """Whether a group is one of Kubernetes' own."""
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def split_version(api_version: str) -> tuple[str, str]:
+    """Group and version of an `apiVersion`."""
+    group, slash, version = api_version.partition("/")
+    return (group, version) if slash else ("", group)
+
+
+def read_id(value: YamlTree) -> Id:
+    """Which object a value is."""
+    group, version = split_version(value.text("apiVersion"))
+    kind = value.text("kind")
+    name = value.get("metadata", "name")
+    namespace = value.text("metadata", "namespace")
+    if is_cluster_wide(group, kind):
+        namespace = "_cluster"
+    return Id(group, version, kind, "" if name is None else name.as_text(), namespace or "default")
+
+
+def is_cluster_wide(group: str, kind: str) -> bool:
+    """Whether kustomize knows a kind to belong to no namespace; it knows none of Karpenter's."""
+    return kind in _CLUSTER_WIDE and is_native(group)
+
+
+class Selector(NamedTuple):
+    """Which objects a patch is for. All but the two last fields are regular expressions, empty for any."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    labels: str = ""
+    annotations: str = ""
+
+    def selects(self, resource: Resource, at: Node | None) -> bool:
+        """Whether an object is one of them, by its name of now or by its first. Raises `BuildError`."""
+        now, first = resource.id, resource.ids()[0]
+
+        def fits(pattern: str, *texts: str) -> bool:
+            return not pattern or any(matches(pattern, text, at) for text in texts)
+
+        return (
+            fits(self.namespace, first.namespace, now.namespace)
+            and fits(self.name, first.name, now.name)
+            and fits(self.group, now.group)
+            and fits(self.version, now.version)
+            and fits(self.kind, now.kind)
+            and (not self.labels or fits_labels(self.labels, resource.value.get("metadata", "labels"), at))
+            and (
+                not self.annotations
+                or fits_labels(self.annotations, resource.value.get("metadata", "annotations"), at)
+            )
+        )
+
+
+def read_selector(value: YamlTree | None) -> Selector:
+    """The target of a patch in a kustomization."""
+    if value is None:
+        return Selector()
+    names = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
+    return Selector(*(value.text(name) for name in names))
+
+
+def matches(pattern: str, text: str, at: Node | None) -> bool:
+    """Whether a regular expression matches the whole of a text. Raises `BuildError`."""
+    return pattern == text or compile_pattern(f"^(?:{pattern})$", at).search(text) is not None
+
+
+def compile_pattern(pattern: str, at: Node | None) -> re.Pattern[str]:
+    """A pattern of Go's as one of Python's. Raises `BuildError` for one that might take long, or is none here."""
+    compiled = _compile(pattern)
+    if isinstance(compiled, str):
+        raise BuildError(at, compiled, fails=False)
+    return compiled
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str] | str:
+    shown = pattern.removeprefix("^(?:").removesuffix(")$")
+    if len(re.findall(r"(?<!\\)[*+{]", shown)) > _DEEPEST_PATTERN or re.search(
+        r"\)[*+{]|[*+?}][*+{]|\\\d|\(\?[^:]", shown
+    ):
+        return f"the pattern `{shown[:60]}` is too involved to be matched here"
+    try:
+        return re.compile(pattern.replace("$", r"\Z") if "$" in pattern and "[" not in pattern else pattern, re.ASCII)
+    except re.error as error:
+        return f"`{shown[:60]}` is no pattern: {error}"
+
+
+def fits_labels(selector: str, labels: YamlTree | None, at: Node | None) -> bool:
+    """Whether labels, or annotations, meet a selector as kubectl takes it. Raises `BuildError`."""
+    given = {name: field.value.as_text() for name, field in labels.fields.items()} if labels is not None else {}
+    parts = re.findall(r"(?:[^,(]|\([^)]*\)?)+", selector)  # a comma between parentheses ends no part
+    return all(_meets(part.strip(), given, at) for part in parts if part.strip())
+
+
+def _meets(part: str, labels: dict[str, str], at: Node | None) -> bool:
+    word = r"[\w./-]+"
+    if (found := re.fullmatch(rf"({word})\s*(==|=|!=)\s*([\w.-]*)", part)) is not None:
+        return (labels.get(found[1]) == found[3]) == (found[2] != "!=")
+    if (found := re.fullmatch(rf"({word})\s+(in|notin)\s*\(([\w.,\s-]*)\)", part)) is not None:
+        return (labels.get(found[1]) in [value.strip() for value in found[3].split(",")]) == (found[2] == "in")
+    if (found := re.fullmatch(rf"(!?)\s*({word})", part)) is not None:
+        return (found[2] in labels) == (found[1] != "!")
+    raise BuildError(at, f"the selector `{part[:60]}` cannot be read", fails=False)
+
+
+def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
+    """The objects that are, or were, a certain one."""
+    return [resource for resource in resources if wanted in resource.ids()]
+
+
+def set_text(
+    resource: Resource, path: tuple[str, ...], text: str, at: Node | None, exact: bool, key: Node | None = None
+) -> None:
+    """Set a text below some keys, and the mappings around it where there are none. Raises `BuildError`."""
+    value = resource.value
+    for step in path[:-1]:
+        below = value.get(step)
+        if below is None or below.is_null:
+            below = YamlTree("mapping")
+            value.put(step, below, key)
+        if below.kind != "mapping":
+            raise BuildError(below.at, f"`{'.'.join(path[:-1])}` is no mapping")
+        value = below
+    put_scalar(value, path[-1], new_text(text, at, exact), key)
+
+
+def put_scalar(holder: YamlTree, name: str, value: YamlTree, key: Node | None) -> None:
+    """Set a key to a scalar; one that is there is changed where it is, wherever else it may be."""
+    there = holder.get(name)
+    if there is not None and there.kind == "scalar":
+        there.become(value)
+    else:
+        holder.put(name, value, key)

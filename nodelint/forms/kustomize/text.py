@@ -1,0 +1,187 @@
+"""Objects as a text of YAML, and from each node of that text the place where its value is written."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.kustomize.files import is_wanted
+from nodelint.forms.kustomize.values import YamlTree, read_name, written_text
+from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text.yaml.scalars import reads_as_text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./$][A-Za-z0-9_./$%+@=-]*(?: [A-Za-z0-9_./$%+@=-]+)*")
+_BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
+"""Texts that a block scalar can hold: no tab, no break but a line feed."""
+
+
+class ValuePlace(NamedTuple):
+    """Where a value is written, and whether it is this very value."""
+
+    at: Node | None
+    exact: bool
+
+
+class PrintedObjects(NamedTuple):
+    """A text, the objects in it, and the places of its nodes by the id of the node."""
+
+    source: Source
+    objects: list[YamlTree]
+    places: dict[int, ValuePlace]
+
+
+def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = None) -> PrintedObjects:
+    """The objects with a word of Karpenter's in them, or what `also` matches, as documents of one text, in order."""
+    shown: list[YamlTree] = []
+    texts: list[str] = []
+    for value in objects:
+        value.fill_blanks()
+        text = f"---\n{_Printer().print(value)}"
+        if is_wanted(text, also):
+            shown.append(value)
+            texts.append(text)
+    source = Source.from_text(path, "".join(texts), also)
+    roots = [document.root for document in source.documents if document.host is None]
+    places: dict[int, ValuePlace] = {}
+    if len(roots) == len(shown):
+        for root, value in zip(roots, shown, strict=True):
+            if root is not None:
+                _pair(root, value, places)
+    return PrintedObjects(source, shown, places)
+
+
+def is_printed(value: YamlTree, also: str | None) -> bool:
+    """Whether `print_objects` takes an object in; fills its blanks, as that does."""
+    value.fill_blanks()
+    named = value.text("apiVersion") + value.text("kind")
+    return is_wanted(named, None) or is_wanted(_Printer().print(value), also)
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def print(self, value: YamlTree) -> str:
+        if not value.fields:
+            return "{}\n"
+        self._mapping(value, 0)
+        return "\n".join(self._lines) + "\n"
+
+    def _mapping(self, value: YamlTree, indent: int, first: str = "") -> None:
+        """`first` is what stands before the first key, in the place of the indent."""
+        before = first or " " * indent
+        for name, field in value.fields.items():
+            self._value(f"{before}{_quote(name)}:", field.value, indent)
+            before = " " * indent
+
+    def _value(self, before: str, value: YamlTree, indent: int) -> None:
+        if value.kind == "mapping" and value.fields:
+            self._lines.append(before)
+            self._mapping(value, indent + 2)
+        elif value.kind == "sequence" and value.items:
+            self._lines.append(before)
+            self._sequence(value, indent)
+        else:
+            self._lines.append(f"{before} {_scalar(value, indent)}")
+
+    def _sequence(self, value: YamlTree, indent: int) -> None:
+        for item in value.items:
+            dash = " " * indent + "- "
+            if item.kind == "mapping" and item.fields:
+                self._mapping(item, indent + 2, dash)
+            elif item.kind == "sequence" and item.items:
+                self._lines.append(dash.rstrip())
+                self._sequence(item, indent + 2)
+            else:
+                self._lines.append(dash + _scalar(item, indent))
+
+
+def _scalar(value: YamlTree, indent: int) -> str:
+    if value.kind != "scalar":
+        return "{}" if value.kind == "mapping" else "[]"
+    text = value.value
+    if text is None:
+        return "null"
+    if isinstance(text, bool):
+        return "true" if text else "false"
+    if isinstance(text, str):
+        if "\n" in text.rstrip("\n") and text.strip() and not text[0].isspace() and _BLOCK.fullmatch(text):
+            return _block(text, indent)
+        return _quote(text)
+    return value.raw if value.raw is not None and not reads_as_text(value.raw) else repr(text)
+
+
+def _block(text: str, indent: int) -> str:
+    body = text.rstrip("\n")
+    behind = len(text) - len(body)
+    mark = "|-" if behind == 0 else "|" if behind == 1 else "|+"
+    margin = " " * (indent + 2)
+    lines = [margin + line if line else "" for line in body.split("\n")]
+    return "\n".join([mark, *lines, *[""] * (behind - 1)])
+
+
+def _quote(text: str) -> str:
+    """A text as a scalar of one line that is read as this text again."""
+    if _PLAIN.fullmatch(text) and reads_as_text(text) and not text.startswith("..."):
+        return text
+    return (
+        '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() and c != "\ufeff" else _escape(c)) for c in text) + '"'
+    )
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _pair(root: Node, value: YamlTree, places: dict[int, ValuePlace]) -> None:
+    """Walk a text and the values that it was made of side by side."""
+    pending = [(root, value)]
+    while pending:
+        node, value = pending.pop()
+        places[id(node)] = ValuePlace(value.at, value.exact)
+        for entry, field in zip(node.entries, value.fields.values(), strict=False):
+            places[id(entry.key)] = ValuePlace(field.key, field.key is not None and field.value.exact)
+            pending.append((entry.value, field.value))
+        pending += zip(node.items, value.items, strict=False)
+
+
+def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
+    """Values that a text does not give back: there are none, or the text is not to be used."""
+    pending = [(node, value)]
+    while pending:
+        node, value = pending.pop()
+        if node.kind == value.kind == "mapping" and len(node.entries) == len(value.fields):
+            pending += zip((e.value for e in node.entries), (f.value for f in value.fields.values()), strict=True)
+        elif node.kind == value.kind == "sequence" and len(node.items) == len(value.items):
+            pending += zip(node.items, value.items, strict=True)
+        elif node.kind != "scalar" or not (node.value is UNKNOWN or node.plain() == _plain_value(value)):
+            yield node, value
+
+
+def is_value_of(node: Node, value: YamlTree) -> bool:
+    """Whether a node has a value, in whatever order its keys are; a placeholder is the text that it is."""
+    if node.kind == value.kind == "mapping":
+        names = [read_name(entry.key, entry.name) for entry in node.entries]
+        return set(names) == set(value.fields) and all(
+            is_value_of(entry.value, value.fields[name].value)
+            for name, entry in zip(names, node.entries, strict=True)
+        )
+    if node.kind == value.kind == "sequence":
+        return len(node.items) == len(value.items) and all(map(is_value_of, node.items, value.items))
+    if node.kind != value.kind:
+        return False
+    return value.value == (written_text(node) if node.value is UNKNOWN else node.value)
+
+
+def _plain_value(value: YamlTree) -> object:
+    plain = value.plain()
+    return int(plain) if isinstance(plain, float) and plain.is_integer() and abs(plain) < 1e21 else plain

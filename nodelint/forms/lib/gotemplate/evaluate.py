@@ -1,0 +1,344 @@
+"""A template with the values of its chart filled in, and where each character of the result is from.
+
+What cannot be told before the chart is installed stays template code. A value that is empty becomes a placeholder,
+and what a condition leaves out for an empty value becomes keys whose values are placeholders: both are for whoever
+installs the chart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.lib.gotemplate.expressions import OPEN, Definitions, OwnPiece, TemplateEvaluator
+from nodelint.forms.lib.gotemplate.sprig_values import (
+    UNSET,
+    Printed,
+    Rope,
+    Unresolved,
+    Unset,
+    as_node,
+    printed,
+    truth,
+)
+from nodelint.forms.lib.gotemplate.syntax import Action, Block, Branch, Code, Definition, Part, Verbatim
+from nodelint.text.nodes import Node
+
+_MOST = 2_000_000
+"""Characters that a template may come to."""
+_MOST_PARTS = 200_000
+"""Parts of it that are filled, those of each round of a loop."""
+
+
+class Segment(NamedTuple):
+    """Characters from `at` on of the result, up to the next segment's.
+
+    They are the template's own from `start` on where `code` is None; else what that code printed, of a `node`: a
+    value, or a part of a named template.
+    """
+
+    at: int
+    start: int
+    code: Code | None = None
+    node: Node | None = None
+
+
+class Filled(NamedTuple):
+    """A filled template.
+
+    `values` counts the values and templates that it prints, `holes` the blocks that print nothing because a value is
+    empty. `broken` is code over which helm stops, each with the field that it asks of a value that is not there.
+    `included` are the files that hold named templates alone of which it prints one.
+    """
+
+    text: str
+    segments: tuple[Segment, ...]
+    values: int
+    holes: int
+    broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
+    included: frozenset[str] = frozenset()
+
+
+Holes = Literal["keys", "some keys", "code", "nothing"]
+"""What stands for a block that prints nothing: its keys with placeholders (in every other), its code, or nothing."""
+
+
+class TooLong(Exception):
+    """The template comes to more than any chart's would."""
+
+
+_DEEPEST = 12
+"""Templates that include each other."""
+_LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
+
+
+def fill(
+    text: str, parts: Iterable[Part], values: Node | None, holes: Holes, definitions: Definitions | None = None
+) -> Filled:
+    """Fill a template that was parsed. Raises `TooLong`."""
+    filler = _Filler(text, values, holes, definitions or {})
+    filler.fill_parts(parts)
+    segments = tuple(filler.segments)
+    return Filled(
+        "".join(filler.out),
+        segments,
+        filler.printed,
+        filler.left_out,
+        tuple(filler.broken),
+        frozenset(filler.included),
+    )
+
+
+def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
+    """What a template prints of `dot` alone, in pieces. Raises `TooLong` and `Unresolved`."""
+    return _Filler(text, None, "code", {}).rendered(text, parts, dot)[0]
+
+
+class _Filler(TemplateEvaluator):
+    def __init__(self, text: str, values: Node | None, holes: Holes, definitions: Definitions) -> None:
+        super().__init__(values, definitions)
+        self.text = text
+        self.unresolved = 0
+        self.holes = holes
+        self.left_out = 0
+        self.free = False
+        self.parts = 0
+        self.printed = 0
+        self.out: list[str] = []
+        self.length = 0
+        self.segments: list[Segment] = []
+
+    # -- writing
+
+    def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        if not text:
+            return
+        self.segments.append(Segment(self.length, start, code, node))
+        self.out.append(text)
+        self.length += len(text)
+        if self.length > _MOST:
+            raise TooLong
+
+    def verbatim(self, start: int, end: int) -> None:
+        self.add(self.text[start:end], start)
+
+    def last(self) -> str:
+        """The last character but blanks and line breaks."""
+        for text in reversed(self.out):
+            if text.strip():
+                return text.rstrip()[-1]
+        return ""
+
+    # -- parts
+
+    def fill_parts(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            self.parts += 1
+            if self.parts > _MOST_PARTS:
+                raise TooLong
+            if isinstance(part, Verbatim):
+                self.verbatim(part.start, part.end)
+            elif isinstance(part, Action):
+                self.action(part)
+            elif isinstance(part, Block):
+                self.block(part)
+            else:
+                assert isinstance(part, Definition)
+
+    def action(self, action: Action) -> None:
+        code = self.code = action.code
+        if action.variable is not None:
+            self.set(action)
+            return
+        try:
+            if action.expression is None:
+                raise Unresolved
+            rope = printed(self.value(action.expression))
+        except Unresolved:
+            self.unresolved += 1
+            self.verbatim(code.outer_start, code.outer_end)
+        except (Unset, Printed):
+            self.unset(code)
+        else:
+            self.rope(rope, code)
+
+    def rope(self, rope: Rope, code: Code) -> None:
+        self.free |= rope.free
+        self.printed += 1
+        for text, node in rope.pieces:
+            self.add(text, code.start, code, node)
+
+    def unset(self, code: Code) -> None:
+        """Put a placeholder for a value; where lines are to come that may be many, the code itself stays."""
+        self.free = True
+        line = self.text[self.text.rfind("\n", 0, code.start) + 1 : code.start]
+        behind = self.text[code.end : code.end + 1]
+        alone = not line.strip() and behind in ("", "\n", "\r")
+        if alone and self.last() not in (":", "-"):
+            self.verbatim(code.outer_start, code.outer_end)
+            return
+        gap = " " if self.out and self.out[-1][-1] in ":-" else ""
+        self.add(gap + UNSET, code.start, code)
+
+    def set(self, action: Action) -> None:
+        assert action.variable is not None
+        value: object = OPEN
+        if action.expression is not None:
+            try:
+                value = self.value(action.expression)
+            except (Unresolved, Printed):
+                value = OPEN
+            except Unset:
+                value = None
+        if action.declares:
+            self.scopes[-1][action.variable] = value
+            return
+        for scope in reversed(self.scopes):
+            if action.variable in scope:
+                scope[action.variable] = OPEN if self.unsure else value
+                return
+
+    # -- blocks
+
+    def block(self, block: Block) -> None:
+        for n, branch in enumerate(block.branches):
+            self.code = branch.code
+            try:
+                if branch.word == "else":
+                    self.inside(branch, OPEN, False)
+                    return
+                if branch.expression is None or self.is_left_early(block, n):
+                    raise Unresolved
+                value = self.value(branch.expression)
+                if isinstance(value, dict | list):
+                    value = as_node(value)
+                taken = truth(value) or self.is_switched_off(block, value)
+                if taken and branch.word == "range" and (not isinstance(value, Node) or value.kind == "scalar"):
+                    raise Unresolved
+            except (Unresolved, Printed):
+                self.open(block, n)
+                return
+            except Unset:
+                value, taken = None, False
+            if taken and branch.word == "range":
+                self.range(branch, value)
+                return
+            if taken:
+                off = not truth(value)
+                self.off += off
+                self.inside(branch, value, branch.word == "with")
+                self.off -= off
+                return
+        self.hole(block)
+
+    def is_left_early(self, block: Block, n: int) -> bool:
+        """Whether a loop may end, or pass over a round, before its last line."""
+        start = block.branches[n].code.end
+        return block.branches[n].word == "range" and _LEAVES.search(self.text, start, block.end.start) is not None
+
+    def is_switched_off(self, block: Block, value: object) -> bool:
+        """Whether a block of whole objects is left out for a `false` in the values: once switched on, it is there."""
+        if len(block.branches) > 1 or block.branches[0].word != "if" or not isinstance(value, Node):
+            return False
+        body = self.text[block.branches[0].code.end : block.end.start]
+        return value.value is False and re.search(r"(?m)^apiVersion:", body) is not None
+
+    def inside(self, branch: Branch, value: object, as_dot: bool) -> None:
+        dot = self.dot
+        self.scopes.append(dict.fromkeys(branch.variables, value))
+        if as_dot:
+            self.dot = value
+        self.fill_parts(branch.body)
+        self.dot = dot
+        self.scopes.pop()
+
+    def range(self, branch: Branch, value: object) -> None:
+        assert isinstance(value, Node)
+        dot = self.dot
+        pairs: list[tuple[object, object]]
+        if value.kind == "mapping":
+            named = [(entry.name, entry) for entry in value.entries if entry.name is not None]
+            pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda entry: entry[0])]
+        else:
+            pairs = list(enumerate(value.items))
+        for key, item in pairs:
+            given = (key, item) if len(branch.variables) > 1 else (item,)
+            self.scopes.append(dict(zip(branch.variables, given, strict=False)))
+            self.dot = item
+            self.fill_parts(branch.body)
+            self.scopes.pop()
+        self.dot = dot
+
+    def open(self, block: Block, first: int) -> None:
+        """Leave a block as it is from one of its branches on; what is known inside is filled in."""
+        self.unsure += 1
+        self.unresolved += 1
+        for n, branch in enumerate(block.branches[first:]):
+            code = branch.code
+            if n == 0 and first:  # `else if` begins the block, for the branches before it are not there
+                written = self.text[code.outer_start : code.outer_end]
+                self.add(re.sub(r"\belse\s+", "", written, count=1), code.start, code)
+            else:
+                self.verbatim(code.outer_start, code.outer_end)
+            self.scopes.append(dict.fromkeys(branch.variables, OPEN))
+            dot = self.dot
+            if branch.word in ("with", "range"):
+                self.dot = OPEN
+            self.fill_parts(branch.body)
+            self.dot = dot
+            self.scopes.pop()
+        self.verbatim(block.end.outer_start, block.end.outer_end)
+        self.unsure -= 1
+
+    def hole(self, block: Block) -> None:
+        """What stands for a block that prints nothing, for the value it asks for is empty."""
+        first, end = block.branches[0].code, block.end
+        body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
+        if "\n" not in body:
+            return
+        self.left_out += 1
+        if self.holes == "nothing" or (self.holes == "some keys" and self.left_out % 2):
+            return
+        keys = None if self.holes == "code" else _keys(body)
+        if keys is None:
+            self.verbatim(first.outer_start, first.end)
+            self.verbatim(end.start, end.outer_end)
+            return
+        for indent, key in keys:
+            self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
+
+    def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
+        """As of `TemplateEvaluator`; what of it is not known stays template code, and holes are filled as in here."""
+        if self.depth >= _DEEPEST:
+            raise Unresolved
+        inner = _Filler(text, self.values, self.holes, self.definitions)
+        inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
+        inner.included = self.included
+        inner.parts, inner.length, inner.left_out = self.parts, self.length, self.left_out
+        inner.fill_parts(parts)
+        self.parts, self.left_out = inner.parts, inner.left_out
+        pairs = zip(inner.out, inner.segments, strict=True)
+        unknown = inner.free or inner.unresolved > 0
+        own = [(text, s.node, s.start if s.code is None else None) for text, s in pairs]
+        return own, unknown
+
+
+def _until(block: Block) -> list[tuple[Branch, Code]]:
+    """The branches of a block, each with the code that ends it."""
+    codes = [branch.code for branch in block.branches[1:]]
+    return list(zip(block.branches, [*codes, block.end], strict=True))
+
+
+def _keys(body: str) -> list[tuple[str, str]] | None:
+    """The keys that the outermost lines of a block write, with their indent; None where these are not keys alone."""
+    lines = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*(?:#|\{\{)", line)]
+    found = [re.match(r"([ ]*)([A-Za-z][\w./-]*):(?=\s|$)", line) for line in lines]
+    least = min((len(line) - len(line.lstrip()) for line in lines), default=None)
+    if least is None:
+        return None
+    outer = [match for line, match in zip(lines, found, strict=True) if len(line) - len(line.lstrip()) == least]
+    if any(match is None for match in outer):
+        return None
+    return list(dict.fromkeys((match[1], match[2]) for match in outer if match is not None))

@@ -1,0 +1,248 @@
+"""What the expressions of a template come to: fields of values, variables, functions, templates."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.lib.gotemplate.sprig import call
+from nodelint.forms.lib.gotemplate.sprig_signatures import read_text
+from nodelint.forms.lib.gotemplate.sprig_values import (
+    CopiedText,
+    MadeNode,
+    Rope,
+    Unresolved,
+    as_node,
+    hold_value,
+    plain,
+    printed,
+    truth,
+)
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, Definition, Part, Pipeline, parse
+from nodelint.text.nodes import UNKNOWN, Node, SourceText
+
+OPEN = object()
+"""The value of what is not known before the chart is installed."""
+
+
+class _Root:
+    """What helm gives a template: `.Values`, `.Release` and the like."""
+
+
+ROOT = _Root()
+_RENDERERS = ("include", "template", "tpl")
+_CHANGING = ("set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite")
+"""Functions that change their first argument, as well as giving it."""
+
+OwnPiece = tuple[str, Node | None, int | None]
+"""A text, the value that it is of, and where it stands in the template if it is the template's own."""
+
+
+class NamedTemplate(NamedTuple):
+    """A template that others include. The text that it stands in may define templates and print nothing."""
+
+    source: SourceText
+    definition: Definition
+    only_defines: bool
+
+
+Definitions = Mapping[str, NamedTemplate]
+"""The named templates of a chart, by their names."""
+
+
+class TemplateEvaluator(ABC):
+    """The expressions of one template. `scopes` are its variables, `unsure` the conditions around that are not known.
+
+    `changed` are maps that are others now than they were, by their ids. `broken` is code over which helm stops,
+    `included` are the files that hold named templates alone of which one was included.
+    """
+
+    def __init__(self, values: Node | None, definitions: Definitions) -> None:
+        self.values = values
+        self.definitions = definitions
+        self.depth = 0
+        self.dollar: object = ROOT
+        self.dot: object = ROOT
+        self.scopes: list[dict[str, object]] = [{}]
+        self.changed: dict[int, object] = {}
+        self.unsure = 0
+        self.off = 0
+        self.code: Code | None = None
+        self.broken: list[tuple[Code, tuple[str, ...]]] = []
+        self.included: set[str] = set()
+
+    @abstractmethod
+    def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
+        """What a template prints, and whether its characters may differ from those of helm. Raises `Unresolved`."""
+
+    def value(self, expression: Pipeline) -> object:
+        if expression.kind == "value":
+            return expression.value
+        if expression.kind == "call":
+            return self.called(str(expression.value), expression.args)
+        names = expression.value
+        assert isinstance(names, tuple)
+        of = expression.of
+        value: object
+        if isinstance(of, Pipeline):
+            value = self.value(of)
+        elif of == "$":
+            value = self.dollar
+        else:
+            value = self.dot if of == "." else self.variable(str(of))
+        top = value is ROOT
+        if top and names:
+            value, names = self.field(value, names[0]), names[1:]
+        self.stopped(value, names, of, top)
+        for name in names:
+            if id(value) in self.changed:
+                raise Unresolved
+            value = self.field(value, name)
+        if value is OPEN or id(value) in self.changed:
+            raise Unresolved
+        return value
+
+    def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
+        """What a call gives; of a choice, only what is chosen has to be known."""
+        if name in ("and", "or"):
+            found: object = None
+            for arg in args:
+                found = self.value(arg)
+                if truth(found) == (name == "or"):
+                    break
+            return found
+        if name == "default" and len(args) == 2:
+            found = self.value(args[1])
+            return found if truth(found) else self.value(args[0])
+        if name == "ternary" and len(args) == 3:
+            test = hold_value(self.value(args[2]))
+            if not isinstance(test, bool):
+                raise Unresolved
+            return self.value(args[0 if test else 1])
+        return self.call(name, [self.value(arg) for arg in args])
+
+    def field(self, value: object, name: str) -> object:
+        if value is ROOT:
+            if name != "Values":
+                raise Unresolved
+            return self.values
+        return value.get(name) if isinstance(value, dict) else _field(value, name)
+
+    def call(self, name: str, args: list[object]) -> object:
+        """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+        if name in _RENDERERS and len(args) == 2:
+            return self.tpl(args) if name == "tpl" else self.include(args)
+        if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):
+            raise Unresolved
+        return self.change(name, args) if name in _CHANGING and args else call(name, args)
+
+    def change(self, name: str, args: list[object]) -> object:
+        """Put something into a map.
+
+        One that is written in values, or that is changed under a condition, is unknown from then on.
+        """
+        target = args[0]
+        if self.unsure or not isinstance(target, dict | MadeNode):
+            self.mark_changed(target)
+            if name in ("set", "unset"):
+                raise Unresolved
+        if name in ("set", "unset"):
+            if not isinstance(target, dict) or len(args) != (3 if name == "set" else 2):
+                self.mark_changed(target)
+                raise Unresolved
+            key = read_text(args[1])
+            target.pop(key, None) if name == "unset" else target.update({key: args[2]})
+            return target
+        made = as_node(call(name, args))
+        if self.unsure:
+            return made
+        if isinstance(target, dict):
+            target.update({entry.name: entry.value for entry in made.entries if entry.name is not None})
+        elif isinstance(target, MadeNode):
+            same = {id(node) for node in made.walk()}
+            self.changed.update(
+                (id(node), node) for node in target.walk() if type(node) is Node and id(node) not in same
+            )
+            target.entries = made.entries
+        return target if isinstance(target, dict | MadeNode) else made
+
+    def mark_changed(self, value: object) -> None:
+        """Take a map, and those in it, for unknown: they are other maps now."""
+        for node in value.walk() if isinstance(value, Node) else (value,):
+            self.changed[id(node)] = node
+
+    def include(self, args: list[object]) -> Rope:
+        """What a template of the chart prints. What of it is not known stays code."""
+        found = self.definitions.get(str(plain(args[0])))
+        if found is None:
+            raise Unresolved
+        source = found.source
+        if found.only_defines:
+            self.included.add(os.path.abspath(source.path))
+        pieces, free = self.rendered(source.text, found.definition.body, args[1])
+        copied = [
+            node if start is None else CopiedText(source, start, start + len(text), "scalar", "plain", UNKNOWN)
+            for text, node, start in pieces
+        ]
+        return Rope([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
+
+    def tpl(self, args: list[object]) -> object:
+        """What a text of the values prints that is a template itself."""
+        value = args[0]
+        if (
+            isinstance(value, Node)
+            and value.value is UNKNOWN
+            and "{{" in value.unquoted
+            and "\\" not in value.unquoted
+        ):
+            rope = Rope([(value.unquoted, value)])
+        else:
+            rope = printed(value)
+        text = str(rope)
+        if "{{" not in text:
+            return args[0]
+        try:
+            parts = parse(text)
+        except BadTemplate:
+            raise Unresolved from None
+        whole = rope.pieces[0][1] if len(rope.pieces) == 1 else None
+        pieces, free = self.rendered(text, parts, args[1])
+        own = [(text, node if start is None else whole) for text, node, start in pieces]
+        return Rope(own, free or rope.free)
+
+    def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
+        """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
+
+        What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
+        """
+        if (value is None and not top) or self.code is None or self.unsure or self.off or self.depth:
+            return
+        base = str(of).removesuffix(".") if isinstance(of, str) else ""
+        written = f"{base}.Values" if top else base
+        for n, name in enumerate(names):
+            if n and (value is None or (isinstance(value, Node) and value.value is None and value.kind == "scalar")):
+                self.broken.append((self.code, (written, *names[: n + 1])))
+                return
+            if value is not None and (not isinstance(value, Node) or value.kind != "mapping"):
+                return
+            value = value.get(name) if isinstance(value, Node) else None
+
+    def variable(self, name: str) -> object:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise Unresolved
+
+
+def _field(value: object, name: str) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, Node) or value.value is UNKNOWN:
+        raise Unresolved
+    if value.kind == "scalar" and value.value is None:
+        return None
+    if value.kind != "mapping":
+        raise Unresolved
+    return value.get(name)

@@ -1,0 +1,105 @@
+"""The types that functions of templates take: helm stops at any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nodelint.forms.lib.gotemplate.sprig_values import Rope, Unordered, Unresolved, Unset, as_node, hold_value
+from nodelint.text.nodes import UNKNOWN, Node
+
+Function = Callable[..., object]
+
+
+def typed(takes: str, function: Function) -> Function:
+    """A function whose arguments are checked and given as Python's.
+
+    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number,
+    `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?`
+    lets it be left out.
+    """
+    least = len(takes.replace("*", "").replace("?", "")) - ("*" in takes or "?" in takes)
+    letters = takes.replace("*", "").replace("?", "")
+
+    def call(*args: object) -> object:
+        if len(args) < least or (len(args) > len(letters) and "*" not in takes):
+            raise Unresolved
+        kinds = letters + letters[-1] * max(len(args) - len(letters), 0)
+        return function(*(_READERS[kind](arg) for kind, arg in zip(kinds, args, strict=False)))
+
+    return call
+
+
+def of_texts(takes: str, change: Callable[..., str]) -> Function:
+    """A function that gives a text: one that leaves its last argument as it is gives that very text."""
+    checked = typed(takes, change)
+
+    def function(*args: object) -> object:
+        new = checked(*args)
+        last = args[-1]
+        if isinstance(last, Node) and last.kind == "scalar" and last.value == new:
+            return last
+        return last if isinstance(last, Rope) and str(last) == new else Rope([(str(new), None)])
+
+    return function
+
+
+def read_text(value: object) -> str:
+    """The text of an argument. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    if value is None or (isinstance(value, Node) and (value.value is UNKNOWN or value.value in (None, ""))):
+        if isinstance(value, Node) and value.kind != "scalar":
+            raise Unresolved
+        raise Unset
+    scalar = hold_value(value)
+    if not isinstance(scalar, str):
+        raise Unresolved
+    return scalar
+
+
+def read_items(value: object) -> list[Node]:
+    """The items of a list. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    node = as_node(value)
+    if node.kind == "scalar" and node.value is None:
+        raise Unset
+    if node.kind != "sequence":
+        raise Unresolved
+    return node.items
+
+
+def read_map(value: object) -> Node:
+    """A map. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    node = as_node(value)
+    if node.kind == "scalar" and node.value is None:
+        raise Unset
+    if node.kind != "mapping" or any(entry.name is None for entry in node.entries):
+        raise Unresolved
+    return node
+
+
+def _read_integer(value: object) -> int:
+    scalar = hold_value(value)
+    if type(scalar) is not int:
+        raise Unresolved
+    return scalar
+
+
+def _read_number(value: object) -> int | float:
+    scalar = hold_value(value)
+    if isinstance(scalar, bool) or not isinstance(scalar, int | float):
+        raise Unresolved
+    return scalar
+
+
+def _read_anything(value: object) -> object:
+    if isinstance(value, Unordered):
+        raise Unresolved
+    return value
+
+
+_READERS: dict[str, Function] = {
+    "s": read_text,
+    "i": _read_integer,
+    "n": _read_number,
+    "m": read_map,
+    "l": read_items,
+    "a": _read_anything,
+}

@@ -1,0 +1,299 @@
+"""Values of a chart, and the functions of templates over them. A text knows which value each part of it is from.
+
+What is not known here, or would be known in a cluster only, raises `Unresolved`: it stays what it is, template code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, SourceText
+from nodelint.text.yaml.scalars import reads_as_text
+
+Piece = tuple[str, Node | None]
+
+
+class Unresolved(Exception):
+    """It depends on something that is not known before the chart is installed."""
+
+
+class Unset(Exception):
+    """The value is empty or missing: whoever installs the chart is to give it."""
+
+
+class Printed(Exception):
+    """A list or mapping is printed without a function that writes YAML or JSON."""
+
+
+class Rope:
+    """A text of pieces, each with the value that it is from.
+
+    `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
+    characters does not know those of helm. Code in it, in double braces, prints what is not known here.
+    """
+
+    __slots__ = ("free", "pieces")
+
+    def __init__(self, pieces: Sequence[Piece], free: bool = False) -> None:
+        self.pieces = tuple(pieces)
+        self.free = free
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+    def lines(self) -> Iterator[list[Piece]]:
+        """The pieces of each line."""
+        line: list[Piece] = []
+        for text, node in self.pieces:
+            first, *others = text.split("\n")
+            line.append((first, node))
+            at = len(first)
+            for other in others:
+                yield line
+                line = [(other, node.from_character(at + 1) if isinstance(node, CopiedText) else node)]
+                at += 1 + len(other)
+        yield line
+
+
+Value = Node | Rope | str | int | float | bool | list[object] | None
+
+
+class MadeNode(Node):
+    """A value that a template puts together: it is written nowhere. Go holds its integers as such."""
+
+    __slots__ = ()
+
+
+class PlacedNode(MadeNode):
+    """A scalar of a text that a named template printed, which is written there."""
+
+    __slots__ = ()
+
+
+class SetNode(Node):
+    """A value that `--set` gives: Go holds its integers as such, those of files as floating-point numbers."""
+
+    __slots__ = ()
+
+
+class CopiedText(Node):
+    """Characters of a named template, printed as they stand there; code among them prints what is not known."""
+
+    __slots__ = ()
+
+    def from_character(self, number: int) -> CopiedText:
+        """The characters from one on, counted from 0."""
+        return CopiedText(self.source, self.start + number, self.end, "scalar", "plain", UNKNOWN)
+
+
+class Unordered(list[object]):
+    """A list whose order differs from run to run: the keys of a map."""
+
+
+def as_node(value: object) -> Node:
+    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template."""
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, Rope) and len(value.pieces) == 1:
+        text, node = value.pieces[0]
+        if node is not None and node.kind == "scalar" and node.value == text:
+            return node
+    if isinstance(value, Unordered):
+        raise Unresolved
+    if isinstance(value, dict):
+        made = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
+        made.entries = [MappingEntry(as_node(name), as_node(item), name) for name, item in value.items()]
+        return made
+    if isinstance(value, list):
+        made = MadeNode(_NOWHERE, 0, 0, "sequence", "flow")
+        made.items = [as_node(item) for item in value]
+        return made
+    if isinstance(value, Rope):
+        return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", str(value))
+    if value is None or isinstance(value, str | int | float | bool):
+        return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", value)
+    raise Unresolved
+
+
+_NOWHERE = SourceText("", "")
+
+
+def _origin(node: Node) -> Node | None:
+    """A node as the origin of what is printed of it."""
+    if isinstance(node, PlacedNode):
+        return CopiedText(node.source, node.start, node.end, "scalar", "plain", UNKNOWN)
+    return None if isinstance(node, MadeNode) else node
+
+
+def truth(value: object) -> bool:
+    """Whether a template takes a value for true. Raises `Unresolved` for a text that is not known whole."""
+    if isinstance(value, Node):
+        if value.kind == "scalar":
+            return truth(known(value))
+        return bool(value.entries or value.items)
+    if isinstance(value, Rope):
+        text = str(value)
+        if value.free and "{{" in text:
+            raise Unresolved
+        return bool(text)
+    return bool(value)
+
+
+def known(node: Node) -> str | int | float | bool | None:
+    """The value of a scalar. Raises `Unresolved` for a placeholder."""
+    if isinstance(node.value, str | int | float | bool) or node.value is None:
+        return node.value
+    raise Unresolved
+
+
+def plain(value: object) -> object:
+    """A value as Python has it."""
+    if isinstance(value, Node):
+        return known(value) if value.kind == "scalar" else value.plain()
+    if isinstance(value, dict | list):
+        return as_node(value).plain()
+    return str(value) if isinstance(value, Rope) else value
+
+
+def hold_value(value: object) -> object:
+    """A scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
+    if isinstance(value, Rope):
+        return str(value)
+    if not isinstance(value, Node) or value.kind != "scalar":
+        return value
+    found = known(value)
+    return float(found) if type(found) is int and type(value) is Node else found
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value in Go. Raises `Unresolved` for what has none here."""
+    if isinstance(value, Node) and value.kind != "scalar":
+        return "map" if value.kind == "mapping" else "slice"
+    scalar = hold_value(value)
+    if isinstance(scalar, list | dict):
+        return "map" if isinstance(scalar, dict) else "slice"
+    name = _KINDS.get(type(scalar))
+    if name is None:
+        raise Unresolved
+    return name
+
+
+_KINDS: dict[type, str] = {str: "string", bool: "bool", int: "int", float: "float64", type(None): "invalid"}
+
+
+def printed(value: object) -> Rope:
+    """A value as a template prints it. Raises `Unset` and `Printed`."""
+    if isinstance(value, Rope):
+        return value
+    if isinstance(value, Node):
+        if value.kind != "scalar":
+            if not truth(value):
+                raise Unset
+            raise Printed
+        if value.value is UNKNOWN or value.value is None or value.value == "":
+            raise Unset
+        return Rope([(go_text(hold_value(value)), _origin(value))])
+    if value is None:
+        raise Unset
+    if isinstance(value, list | dict):
+        raise Printed
+    if not isinstance(value, str | int | float):
+        raise Unresolved
+    return Rope([(go_text(value), None)])
+
+
+def go_text(value: object, json_form: bool = False) -> str:
+    """A scalar as Go prints it, or with `json_form` as its JSON has numbers. Raises `Unresolved` for no number."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, float):
+        return str(value)
+    if not math.isfinite(value):
+        raise Unresolved
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    power = len(digits) + int(exponent) - 1
+    least, most = (-6, 21) if json_form else (-4, 6)
+    if value and not least <= power < most:
+        shown = "".join(map(str, digits))
+        shown = shown[0] + ("." + shown[1:] if shown[1:] else "")
+        return f"{'-' * sign}{shown}e{'-' if power < 0 else '+'}{abs(power):02}"
+    return format(Decimal(repr(value)).normalize(), "f") if value else "-0" if sign else "0"
+
+
+UNSET = "${unset}"
+"""Stands for a value that is empty: a placeholder."""
+
+
+def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
+    """A value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
+    if node.kind == "scalar" or not truth(node):
+        yield from _scalar(node)
+        return
+    for n, item in enumerate(node.items):
+        yield ("\n" + indent if n else "") + "- ", None
+        yield from yaml(item, indent + "  ")
+    for n, entry in enumerate(node.entries):
+        if n:
+            yield "\n" + indent, None
+        yield _key(entry.key), _origin(entry.key)
+        yield ":", None
+        below = entry.value
+        if below.kind != "scalar" and truth(below):
+            yield "\n" + indent + "  ", None
+            yield from yaml(below, indent + "  ")
+        else:
+            yield " ", None
+            yield from _scalar(below)
+
+
+def _key(key: Node) -> str:
+    text = go_text(known(key))
+    return text if re.fullmatch(r"[A-Za-z][\w./-]*", text) and reads_as_text(text) else json.dumps(text)
+
+
+def _scalar(node: Node) -> Iterator[Piece]:
+    value = node.value if node.kind == "scalar" else None
+    if value is UNKNOWN or value is None or value == "":
+        yield UNSET, _origin(node)
+    elif isinstance(value, str) and not (re.fullmatch(r"[A-Za-z0-9][\w./@-]*", value) and reads_as_text(value)):
+        yield '"', None
+        yield json.dumps(value, ensure_ascii=False)[1:-1], _origin(node)
+        yield '"', None
+    else:
+        yield go_text(hold_value(node), json_form=True), _origin(node)
+
+
+def flow(node: Node) -> Iterator[Piece]:
+    """A value as Go's JSON, keys in order. What is empty in it is a placeholder."""
+    if node.kind == "scalar":
+        if not truth(node) and node.value in (None, ""):
+            yield f'"{UNSET}"', _origin(node)
+        else:
+            yield json_text(hold_value(node)), _origin(node)
+        return
+    yield "[" if node.kind == "sequence" else "{", None
+    for n, item in enumerate(node.items):
+        if n:
+            yield ",", None
+        yield from flow(item)
+    for n, entry in enumerate(sorted(node.entries, key=lambda entry: go_text(known(entry.key)))):
+        if n:
+            yield ",", None
+        yield json_text(go_text(known(entry.key))), _origin(entry.key)
+        yield ":", None
+        yield from flow(entry.value)
+    yield "]" if node.kind == "sequence" else "}", None
+
+
+def json_text(value: object) -> str:
+    """A scalar as Go's JSON has it."""
+    if value is None:
+        return "null"
+    if not isinstance(value, str):
+        return go_text(value, json_form=True)
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,0 +1,350 @@
+"""Templates with values filled in, and where each character of the result is from, so that findings are led back."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.edits import NotEditable, apply
+from nodelint.forms.helm.charts import ChartFiles
+from nodelint.forms.lib.gotemplate.evaluate import Filled, Holes, Segment, TooLong, fill
+from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, Part, parse
+from nodelint.forms.lib.values import own_roots
+from nodelint.forms.map_edits import change_value, find_changes
+from nodelint.forms.rendered import Built, LedEdits, ValueOrigin, object_around
+from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.manifest import Object
+from nodelint.text import Node, Source, SourceText, reread
+
+_INCLUDES = r"\b(?:include|template|tpl)\b"
+_DEFAULT, _GIVEN = "the chart's default", "a value of this file"
+
+
+def make_built(
+    variants: Sequence[Back], values: SourceText, given: Sequence[SourceText] = (), fixing: bool = False
+) -> Built:
+    """What templates come to as one built object.
+
+    `given` are the files whose values stand in the place of the chart's own, the strongest first; `fixing` says
+    whether edits are led back.
+    """
+    template = variants[0].template
+    back_of = {id(back.result): back for back in variants}
+
+    def find_origin(at: Node | Span) -> ValueOrigin | None:
+        back = back_of.get(id(at.source))
+        return ValueOrigin(at, True) if back is None else back.find_origin(at)
+
+    own = next(iter(given), None)
+    files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
+    chart = os.path.dirname(os.path.abspath(values.path))
+    return Built(
+        variants[0].result,
+        find_origin,
+        parts=tuple(map(os.path.abspath, files)),
+        replaces=(os.path.abspath(template.path), *variants[0].included),
+        cluster=chart if own is None else os.path.abspath(own.path),
+        label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
+        by_default=True,
+        given=tuple(given),
+        readings=tuple(back.result for back in variants[1:]),
+        find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
+        map_edits=variants[0].lead_edits if fixing else (lambda edits: None),
+    )
+
+
+Uses = dict[int, set[tuple[int, int]]]
+"""Where each value is used, by its id: templates and places in them."""
+
+
+def fill_template(
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
+) -> tuple[Back, ...]:
+    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
+
+    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
+    where they are not just those of the file.
+    """
+    if values.problems or values.code_masked or len(own_roots(values)) > 1:
+        return ()
+    try:
+        parts = parse(template.text)
+    except BadTemplate:
+        return ()
+    whole = root or next(iter(own_roots(values)), None)
+    return _variants(template, parts, values, whole, uses, files)
+
+
+def _variants(
+    template: Source,
+    parts: tuple[Part, ...],
+    values: SourceText,
+    root: Node | None,
+    uses: Uses,
+    files: ChartFiles,
+) -> tuple[Back, ...]:
+    definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
+
+    def attempt(holes: Holes) -> Back | None:
+        filled = fill(template.text, parts, root, holes, definitions)
+        return _read(template, values, filled, uses, files.sources)
+
+    try:
+        back = attempt("keys") or attempt("code")
+        if back is None or not back.holes:
+            return () if back is None else (back,)
+        attempted = attempt("some keys") or back
+        none = attempt("nothing")
+    except TooLong:
+        return ()
+    return () if none is None else (back, attempted, none)
+
+
+def _read(
+    template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
+) -> Back | None:
+    """What a template comes to; None where it has no value, or cannot be read."""
+    if not filled.values:
+        return None
+    result = Source.from_text(template.path, filled.text, template.also)
+    result.part = template.part
+    if result.problems or result.set_aside:
+        return None
+    for segment in filled.segments:
+        if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
+            uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
+    return Back(template, result, values, filled, uses, sources)
+
+
+# -- leading back
+
+
+class _FilledPlace(NamedTuple):
+    """A place in the files; `values` are those that its text is of, each with the code that prints it."""
+
+    at: Node | Span
+    values: tuple[tuple[Node, Code], ...]
+
+
+def _lost_quotes(at: Node | Span, value: Node) -> bool:
+    """Whether a text of the values is none where the template prints it without quotes."""
+    return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
+
+
+class Back:
+    """Where the result of a template is from."""
+
+    def __init__(
+        self,
+        template: Source,
+        result: Source,
+        defaults: SourceText,
+        filled: Filled,
+        uses: Uses,
+        sources: Mapping[str, Source],
+    ) -> None:
+        self.template = template
+        self.result = result
+        self.defaults = defaults
+        self.default = _DEFAULT
+        self._uses = uses
+        self._sources = sources
+        self.holes = filled.holes
+        self.included = sorted(filled.included)
+        self._segments = filled.segments
+        self._starts = [segment.at for segment in filled.segments]
+        self._values: dict[int, Node | None] = {}
+
+    def find_origin(self, at: Node | Span) -> ValueOrigin:
+        """Where a part of the result is written: in the values where it is one of these, else in the template."""
+        place = self._place(at)
+        if isinstance(place.at, Node) and not _lost_quotes(at, place.at):
+            code = [self._code(code) for _, code in place.values[:1]]
+            through = tuple(Also(span, self._use(place.at)) for span in code) or (Also(self._span(at), ""),)
+            return ValueOrigin(place.at, True, through, self._about(place.at))
+        own = [(place.at, None)] if isinstance(place.at, Node) else place.values[:3]
+        through = tuple(Also(node, self._about(node)) for node, _ in own)
+        span = self._span(at)
+        if span.source is not self.template:
+            through += tuple(Also(self._code(code), "included here") for code in self._codes(at)[:1])
+        return ValueOrigin(span, not own, through)
+
+    def find_object(self, obj: Object) -> Object | None:
+        """The object of the template that one of the result is made of; None where the template has none there."""
+        return object_around(self._span(obj.node), obj.kind)
+
+    def _about(self, value: Node) -> str:
+        return self.default if value.source is self.defaults or self.default != _DEFAULT else _GIVEN
+
+    def _use(self, value: Node) -> str:
+        return "filled in here" + (f": the value is {_DEFAULT}" if value.source is self.defaults else "")
+
+    def _code(self, code: Code) -> Span:
+        return Span(self.template, code.start, code.end)
+
+    def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
+        """The segments of some characters, each with the part of it that is among these."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        found: list[tuple[Segment, int, int]] = []
+        for n in range(first, len(self._segments)):
+            segment = self._segments[n]
+            stop = self._starts[n + 1] if n + 1 < len(self._starts) else len(self.result.text)
+            if segment.at >= end and found:
+                break
+            if stop > start or n == len(self._segments) - 1:
+                found.append((segment, max(start, segment.at), min(end, stop)))
+        return found
+
+    def _place(self, at: Node | Span) -> _FilledPlace:
+        span = span_of(at)
+        if span.source is not self.result:
+            return _FilledPlace(at, ())
+        over = self._over(span.start, span.end)
+        given = {
+            id(s.node): (s.node, s.code)
+            for s, *_ in over
+            if s.node is not None and s.code is not None and not isinstance(s.node, CopiedText)
+        }
+        values = tuple(given.values())
+        if isinstance(at, Node):
+            value = self.value(at)
+            if value is not None:
+                own = [pair for pair in values if pair[0] is value] or list(values)
+                return _FilledPlace(value, tuple(own))
+        elif len(over) == 1 and len(values) == 1:
+            return _FilledPlace(values[0][0], values)
+        return _FilledPlace(self._span(at), values)
+
+    def _codes(self, at: Node | Span) -> list[Code]:
+        """The code of the template that printed some of the result."""
+        span = span_of(at)
+        found = [segment.code for segment, *_ in self._over(span.start, span.end) if segment.code is not None]
+        return list(dict.fromkeys(found))
+
+    def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
+        """The characters of a named template that came to some of the result; None where others have a part."""
+        if any(segment.code is None for segment, *_ in over):
+            return None
+        texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
+        if not texts or any(node.source is not texts[0][0].source for node, *_ in texts):
+            return None
+        starts = [node.start + start - at for node, at, start, _ in texts]
+        return Span(texts[0][0].source, min(starts), max(node.start + end - at for node, at, _, end in texts))
+
+    def _span(self, at: Node | Span) -> Span:
+        """The characters of the template, or of a named one that it includes, that came to some of the result."""
+        span = span_of(at)
+        if span.source is not self.result:
+            return span
+        over = self._over(span.start, span.end)
+        copied = self._copied(over)
+        if copied is not None:
+            return copied
+        starts, ends = [], []
+        for segment, start, end in over:
+            if segment.code is None:
+                starts.append(segment.start + start - segment.at)
+                ends.append(segment.start + end - segment.at)
+            else:
+                starts.append(segment.code.start)
+                ends.append(segment.code.end)
+        first = starts[0] if starts else 0
+        return Span(self.template, first, max(first, ends[-1] if ends else 0))
+
+    def value(self, node: Node) -> Node | None:
+        """The value of the chart that is all of a node of the result; None where the template has a part in it."""
+        if id(node) not in self._values:
+            self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
+        return self._values[id(node)]
+
+    def _scalar(self, node: Node) -> Node | None:
+        quoted = node.style in ("single", "double")
+        over = self._over(node.start + quoted, node.end - quoted)
+        first = over[0][0].node if over else None
+        if isinstance(first, CopiedText) or any(segment.node is not first for segment, *_ in over):
+            return None
+        return first
+
+    def _collection(self, node: Node) -> Node | None:
+        parts = node.items or [entry.key for entry in node.entries]
+        values = [self.value(part) for part in parts]
+        around = values[0].parent if values and values[0] is not None else None
+        if around is None or any(value is None or value.parent is not around for value in values):
+            return None
+        whole = len(around.items or around.entries) == len(values) and around.kind == node.kind
+        return around if whole else None
+
+    # -- edits
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files, where it can be made."""
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return None
+        direct = [own for edit in edits if (own := self._own(edit)) is not None]
+        if len(direct) == len(edits):
+            return self._lead_further(direct)
+        after = reread(self.result, apply(self.result.text, edits))
+        return self._lead_values(after) if len(after.documents) == len(self.result.documents) else None
+
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the template, as edits of files."""
+        return LedEdits(edits)
+
+    def _lead_values(self, after: Source) -> LedEdits | None:
+        """Edits of the files that make the result another one, value by value."""
+        made: list[Edit] = []
+        shared = False
+        for node, new in find_changes(self.result, after):
+            try:
+                part, others = self._instead(node, new)
+            except NotEditable:
+                return None
+            made += part
+            shared = shared or others
+        made = list(dict.fromkeys(made))
+        return LedEdits(made, shared) if self._comes_to(made, after) else None
+
+    def _own(self, edit: Edit) -> Edit | None:
+        """An edit of characters that stand in the template, or in one that it includes, as they do in the result."""
+        copied = self._copied(self._over(edit.start, edit.end))
+        if copied is not None:
+            same = copied.source.text[copied.start : copied.end] == self.result.text[edit.start : edit.end]
+            return edit._replace(source=copied.source, start=copied.start, end=copied.end) if same else None
+        over = self._over(max(edit.start - 1, 0), edit.end + 1)
+        if len(over) != 1 or over[0][0].code is not None:
+            return None
+        shift = over[0][0].start - over[0][0].at
+        return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
+
+    def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
+        """What makes a node of the result another value, and whether that value is used elsewhere as well.
+
+        What lacks quotes gets them in the template: the values of others need them, too.
+        """
+        value = self.value(node)
+        if value is None or value.kind != node.kind:
+            raise NotEditable("the template has a part in it")
+        over = self._over(node.start, node.end)
+        code = over[0][0].code
+        bare = node.style == "plain" and not isinstance(node.value, str) and new == node.text
+        if bare and code is not None and re.fullmatch(r"[$.\w]+", code.text):
+            end = self.template.text.index(code.text, code.start) + len(code.text)
+            return [Edit(self.template, end, end, " | quote")], False
+        uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
+        return change_value(value, new, node), len(uses) > 1
+
+    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        """Whether the files come to a text of the same values, once they are edited."""
+        own = [edit for edit in edits if edit.source is self.template]
+        others = [edit for edit in edits if edit.source is self.defaults]
+        template = reread(self.template, apply(self.template.text, own)) if own else self.template
+        values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
+        made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
+        if not made or len(own) + len(others) < len(edits):
+            return False
+        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
+        return roots == [document.root.plain() for document in after.documents if document.root is not None]

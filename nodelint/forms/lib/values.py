@@ -1,0 +1,92 @@
+"""Texts that hold values, whatever they are for: their roots, whether or not a word of Karpenter's is in them."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.files import safe_read
+from nodelint.files.safe_read import repository
+from nodelint.text import Document, Node, Source
+from nodelint.text.marks import MARKS
+from nodelint.text.nodes import MappingEntry
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+_LARGEST = 64 << 20
+
+
+def nodes_of(source: Source) -> list[Node]:
+    """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
+
+    What was passed over because that word was missing is among the source's documents from then on.
+    """
+    if any(document.root is not None for document in source.documents):
+        _read_passed_over(source)
+        return [document.root for document in source.documents if document.root is not None]
+    try:
+        found = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
+    except Unreadable:
+        return []
+    source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(found)]
+    return found
+
+
+def _read_passed_over(source: Source) -> None:
+    """Read the documents of a source that lack the word karpenter, beside one that has it."""
+    for document in source.documents:
+        if document.root is not None or document.host is not None:
+            continue
+        text = source.text[document.start : document.end]
+        if not any(mark in text for mark in MARKS):
+            try:
+                roots = compose(source, text, document.start, masked=False)
+            except Unreadable:
+                continue
+            document.root = roots[0] if len(roots) == 1 else None
+
+
+def own_roots(source: Source) -> list[Node]:
+    """The roots of a source's documents without those of texts that stand in them; none if unreadable."""
+    nodes_of(source)
+    return [document.root for document in source.documents if document.root is not None and document.host is None]
+
+
+def read(path: str, also: str | None = None) -> Source | None:
+    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository.
+
+    `also` is a pattern of what is read in it, as in `Source`.
+    """
+    try:
+        return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), content_of(path), also)
+    except OSError:
+        return None
+
+
+def content_of(path: str) -> bytes:
+    """The bytes of a file that lies in its repository. Raises OSError, which says why there are none."""
+    return safe_read.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+
+
+def merged(base: Node, over: Node) -> Node:
+    """Values with others in their place, as helm merges them: maps key by key, and a null takes a key away."""
+    if base.kind != "mapping" or over.kind != "mapping":
+        return over
+    made = Node(over.source, over.start, over.end, "mapping", over.style)
+    ours = {entry.name: entry for entry in over.entries}
+    for entry in base.entries:
+        own = ours.pop(entry.name, None) if entry.name is not None else None
+        if own is None:
+            made.entries.append(entry)
+        elif own.value.kind != "scalar" or own.value.value is not None:
+            made.entries.append(MappingEntry(own.key, merged(entry.value, own.value), own.name))
+    made.entries += [entry for entry in over.entries if entry.name in ours]
+    return made
+
+
+def values_root(values: Source) -> Node | None:
+    """The one document of a file of values; None where it is another kind of file."""
+    if values.problems or values.code_masked:
+        return None
+    found = own_roots(values)
+    root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
+    return None if root is None or root.get("apiVersion") is not None else root

@@ -1,0 +1,78 @@
+"""A change to what was rendered, as the same change to the values that it was rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.edits import NotEditable, restructure, set_value, set_values
+from nodelint.model.finding import Edit
+from nodelint.text import Node, Source
+
+
+def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
+    """The smallest values that differ between two texts of as many documents, with what they have become."""
+    for old, new in zip(before.documents, after.documents, strict=True):
+        if old is not new and old.root is not None and new.root is not None:
+            yield from _differing(old.root, new.root)
+
+
+def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
+    if old.plain() == new.plain():
+        return
+    if old.kind == new.kind == "mapping" and len(old.entries) == len(new.entries):
+        for a, b in zip(old.entries, new.entries, strict=True):
+            if a.name != b.name:
+                yield a.key, b.name
+            yield from _differing(a.value, b.value)
+    elif old.kind == new.kind == "sequence" and len(old.items) == len(new.items):
+        for x, y in zip(old.items, new.items, strict=True):
+            yield from _differing(x, y)
+    else:
+        yield old, new.plain()
+
+
+def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
+    """Another value in a place that a value was `built` of. Raises `NotEditable` where it cannot be written there."""
+    if place.kind == "scalar" and isinstance(new, str | int | float):
+        return set_value(place, new)
+    texts = isinstance(new, list) and all(isinstance(item, str) for item in new)
+    if isinstance(new, list) and texts and place.kind == "sequence" and _in_a_document(place):
+        return set_values(place, new)
+    if not _in_a_document(place):
+        raise NotEditable("it is no value of one line")
+    return restructure(place, _merge_written(new, built.plain(), place.plain()))
+
+
+def _merge_written(new: object, built: object, written: object) -> object:
+    """What a value is to become, with what stays as it is `written`, where something is filled in.
+
+    Raises `NotEditable` where what was built has other keys or items than what is written.
+    """
+    if new == built:
+        return written
+    if isinstance(built, dict) and isinstance(written, dict) and isinstance(new, dict):
+        if built.keys() != written.keys():
+            raise NotEditable("something adds keys to what is written")
+        return {
+            name: _merge_written(value, built[name], written[name]) if name in built else value
+            for name, value in new.items()
+        }
+    if isinstance(built, list) and isinstance(written, list) and isinstance(new, list):
+        if len(built) != len(written):
+            raise NotEditable("something adds items to what is written")
+        left = list(zip(built, written, strict=True))
+        found = []
+        for item in new:
+            same = next((n for n, (own, _) in enumerate(left) if own == item), None)
+            found.append(item if same is None else left.pop(same)[1])
+        if any(own != as_written for own, as_written in left):
+            raise NotEditable("an item goes in which something is filled in")
+        return found
+    return new
+
+
+def _in_a_document(node: Node) -> bool:
+    """Whether a list can be edited: one within the text of a patch is not read anew."""
+    while node.parent is not None:
+        node = node.parent
+    return any(document.root is node for document in node.source.documents)

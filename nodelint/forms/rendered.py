@@ -1,0 +1,241 @@
+"""A built object: what the cluster gets of some files, with the place where each of its values is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.edits import NotEditable, reread_edited
+from nodelint.forms.map_edits import change_value, find_changes
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Edit, Span, by_source, span_of
+from nodelint.text import Node, Source
+
+if TYPE_CHECKING:
+    from nodelint.files.discover import Discovery
+    from nodelint.model.manifest import Object
+    from nodelint.text import SourceText
+
+
+class ValueOrigin(NamedTuple):
+    """Where a value of a built object is written, in a file of the repository.
+
+    `exact`: the written value is this very value, so that an edit of it changes this value and nothing around it.
+    `through` are the places on the way from the written value to the object, the nearest to the value first, each
+    with what it does: the code of a template that prints the value, the overlay that takes the file in. `role` says
+    what the written value is to those places, where that is not plain: `the chart's default`.
+    """
+
+    at: Node | Span
+    exact: bool
+    through: tuple[Also, ...] = ()
+    role: str = ""
+
+
+class Unbuilt(NamedTuple):
+    """Something that could not be built, and why. The line counts from 1."""
+
+    path: str
+    line: int
+    reason: str
+
+
+class LedEdits(NamedTuple):
+    """A change of a built object as a change of files; `shared`: it changes other objects as well."""
+
+    edits: Sequence[Edit]
+    shared: bool = False
+
+
+class LostItems(NamedTuple):
+    """Entries of a list that a patch takes away by giving the list anew.
+
+    `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
+    """
+
+    kind: str
+    name: str
+    path: tuple[str, ...]
+    new: Node
+    old: Node
+    items: tuple[Node, ...]
+
+
+class UnmatchedPatch(NamedTuple):
+    """A patch for which there is no object. `at` is the place to look at, `fails` whether kustomize stops there."""
+
+    at: Node
+    wanted: str
+    fails: bool
+
+
+class Built(NamedTuple):
+    """What a cluster gets of some files.
+
+    `source` is the text with the objects. A placeholder in it is a value that nobody knows before it is installed.
+    `find_origin` gives the place of a node or of characters of that text (or of one of the `readings`) in the files;
+    None where no file holds it.
+
+    `parts` are the files that were read for it, `replaces` those whose own objects it stands for. Both are absolute
+    paths. `cluster` is the folder of the overlay, chart or root module: objects of different clusters do not see each
+    other. `label` is what it is built with beside its folder, where that is not plain: `values-prod.yaml`.
+
+    `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
+    only what these values themselves do is a finding. `given` are the files that make it differ from another object
+    that is built of the same files, `own` the first of them: what they have no part in is said of the other.
+
+    `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
+    where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
+    without the defaults that somebody may replace, where that is known value by value: of what is left, everything
+    holds.
+
+    `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
+    for which there is no object.
+
+    `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
+    origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
+    without it they are edits of the exact origins of the values that change. `comes_to` says whether
+    other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
+    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several.
+    """
+
+    source: Source
+    find_origin: Callable[[Node | Span], ValueOrigin | None]
+    parts: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    cluster: str = ""
+    label: str = ""
+    by_default: bool = False
+    given: tuple[SourceText, ...] = ()
+    asked: frozenset[str] | None = None
+    readings: tuple[Source, ...] = ()
+    settle: Callable[[], Sequence[Built]] | None = None
+    problems: tuple[Unbuilt, ...] = ()
+    find_object: Callable[[Object], Object | None] | None = None
+    map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
+    lost: tuple[LostItems, ...] = ()
+    unmatched: tuple[UnmatchedPatch, ...] = ()
+    comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
+    release: int | None = None
+
+    @property
+    def texts(self) -> tuple[Source, ...]:
+        """The text and its further readings."""
+        return (self.source, *self.readings)
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the text as edits of files; None where a file cannot be changed to the same effect."""
+        if _overlap(edits):
+            return None
+        led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
+        return None if led is None or _overlap(led.edits) else led
+
+    def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
+        """Whether edits that are `made` to files come to edits of the text, where that can be told."""
+        if self.comes_to is None:
+            return True
+        if _overlap(edits) or any(edit.source is not self.source for edit in edits):
+            return False
+        return _comes_to(self, made, reread_edited(self.source, edits))
+
+    def stays(self, edits: Sequence[Edit]) -> bool:
+        """Whether the text stays what it is with edits of files, where that can be told."""
+        return _comes_to(self, edits, self.source)
+
+    def written_object(self, obj: Object) -> Object | None:
+        """The object in the files that one of the text is made of; None where no file holds one."""
+        if self.find_object is not None:
+            return self.find_object(obj)
+        kind = obj.node.get("kind")
+        origin = self.find_origin(kind if kind is not None else obj.node)
+        return None if origin is None else object_around(origin.at, obj.kind)
+
+
+def object_around(at: Node | Span, kind: str) -> Object | None:
+    """The object of a kind that a place of a file is in."""
+    span = span_of(at)
+    for other in objects(span.source, foreign=True):
+        if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
+            return other
+    return None
+
+
+def _overlap(edits: Sequence[Edit]) -> bool:
+    """Whether two edits of one file cannot both be made."""
+    for group in by_source(edits):
+        ordered = sorted(group, key=lambda edit: (edit.start, edit.end))
+        if any(after.start < before.end for before, after in pairwise(ordered)):
+            return True
+    return False
+
+
+def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
+    source = built.source
+    if not edits or any(edit.source is not source for edit in edits):
+        return None
+    after = reread_edited(source, edits)
+    if len(after.documents) != len(source.documents):
+        return None
+    made: list[Edit] = []
+    reshapes = False
+    for node, new in find_changes(source, after):
+        texts = isinstance(new, list) and all(isinstance(item, str) for item in new)
+        reshapes = reshapes or not (node.kind == "scalar" or texts)
+        origin = built.find_origin(node)
+        if origin is None or not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
+            return None
+        try:
+            made += change_value(origin.at, new, node)
+        except NotEditable:
+            return None
+    made = list(dict.fromkeys(made))
+    if not made or (reshapes and not _comes_to(built, made, after)):
+        return None
+    return LedEdits(tuple(made))
+
+
+def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
+    """Whether the files come to what is wanted: a patch may find its object by a name, or an item by its number."""
+    if built.comes_to is None or _overlap(edits):
+        return False
+    changed = {}
+    for group in by_source(edits):
+        source = group[0].source
+        changed[os.path.abspath(source.path)] = reread_edited(source, group)
+    return built.comes_to(changed, after)
+
+
+def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
+    """The files that were asked for and are not among the sources, in which a value of what is built is written.
+
+    They are the very sources of these values, so that a fix may be theirs.
+    """
+    have = {id(source) for source in found.sources}
+    names = {os.path.abspath(source.path) for source in found.sources}
+    seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)}
+    for built_text in built:
+        for source in _list_sources(built_text):
+            if not isinstance(source, Source) or id(source) in have:
+                continue
+            have.add(id(source))
+            path = os.path.abspath(source.path)
+            if path in seen and path not in names:
+                names.add(path)
+                yield source
+
+
+def _list_sources(built: Built) -> Iterator[SourceText]:
+    """The files in which values are written, and patches of which something may be said; of a chart, the `given`."""
+    yield from built.given
+    if built.by_default and built.settle is None:
+        return
+    yield from (patch.at.source for patch in built.unmatched)
+    yield from (lost.new.source for lost in built.lost)
+    for document in built.source.documents:
+        for node in document.root.walk() if document.root is not None else ():
+            origin = built.find_origin(node)
+            if origin is not None:
+                yield span_of(origin.at).source

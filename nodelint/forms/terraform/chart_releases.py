@@ -1,0 +1,207 @@
+"""What Terraform gives to charts of the repository: `values`, `set` and `set_list` of each `helm_release`."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+
+from nodelint.forms.helm.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
+from nodelint.forms.lib.values import merged, values_root
+from nodelint.forms.terraform.evaluate import EvaluationLimit
+from nodelint.forms.terraform.fill import (
+    BlockAttribute,
+    TerraformBlock,
+    TerraformFile,
+    attributes_of,
+    blocks_of,
+    instances,
+)
+from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of, mapping
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.forms.terraform.values import Modules, TerraformModule
+from nodelint.text import Node, Source, SourceText
+from nodelint.text.placeholders import holds_code, mask
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+_ENCODERS = ("yamlencode", "jsonencode")
+_SETTERS = ("set", "set_list", "set_sensitive")
+_PARTS_OF_A_SETTING = ("name", "value", "type")
+
+
+def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
+    """The releases of charts in files of Terraform.
+
+    `charts` are the default values of charts by their absolute path. A release with values that are not known is left
+    out: they may be in the place of any others.
+    """
+    modules = Modules(sources)
+    for path, defaults in charts.items():
+        folder, whole = os.path.dirname(path), values_root(defaults)
+        count = 0
+        for near in modules.near(folder) if whole is not None else ():
+            source = modules.source(near)
+            if source is None or "helm_release" not in source.text or os.path.basename(folder) not in source.text:
+                continue
+            file = modules.file(near)
+            assert file is not None and whole is not None
+            try:
+                for _, layers in releases_in(file, modules, folder):
+                    root = whole
+                    if not layers:
+                        continue
+                    for layer in layers:
+                        root = layer.apply(root)
+                    count += 1
+                    if count <= MOST_RELEASES:
+                        yield ChartRelease(path, files_in(layers, root, defaults), root)
+            except EvaluationLimit:
+                continue
+
+
+def releases_in(
+    file: TerraformFile, modules: Modules, chart: str
+) -> Iterator[tuple[TerraformBlock, list[ValuesLayer] | None]]:
+    """The blocks that install a chart, with the values that each gives; None where some of these are not known.
+
+    Raises `EvaluationLimit`.
+    """
+    around = os.path.dirname(os.path.abspath(file.source.path))
+    for block in file.blocks:
+        if block.kind != "resource" or block.names[:1] != ("helm_release",):
+            continue
+        given = list(attributes_of(file.words, block))
+        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+        for module in modules.variants(around) if "chart" in outer else ():
+            for names in instances(outer, module.evaluator(file.source)):
+                evaluator = module.evaluator(file.source).inside(names)
+                if _installs(evaluator.value(outer["chart"]), module, chart):
+                    yield block, _layers_of(file, block, given, evaluator)
+
+
+def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
+    """Whether a value is the path of a chart: from the folder of the root module, or of the module."""
+    if not isinstance(value.value, str) or not value.value.startswith((".", "/")):
+        return False
+    return chart in {os.path.normpath(os.path.join(folder, value.value)) for folder in (module.root, module.folder)}
+
+
+def _layers_of(
+    file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
+) -> list[ValuesLayer] | None:
+    """What a release gives, the weakest first; None where some of it is not known."""
+    layers: list[ValuesLayer] = []
+    repeated = _read_repeated(file, block, evaluator)
+    if repeated is None:
+        return None
+    outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+    values = outer.get("values")
+    for part in values.parts if values is not None and values.kind == "list" else ():
+        root = _read_values(part, evaluator)
+        if root is None:
+            return None
+        layers.append(ValuesLayer(root.source, partial(_merge_into, root)))
+    if values is not None and values.kind != "list":
+        return None
+    settings = [evaluator.value(outer[name]) for name in _SETTERS if name in outer]
+    if any(is_unknown(setting) for setting in settings):
+        return None
+    pairs = [(i.get("name"), i.get("value"), i.get("type")) for setting in settings for i in setting.items]
+    inner = [attribute for attribute in given if attribute.depth == 1 and attribute.name in _PARTS_OF_A_SETTING]
+    blocks: list[dict[str, Node]] = []
+    for attribute in inner:
+        if not blocks or attribute.name in blocks[-1]:
+            blocks.append({})
+        blocks[-1][attribute.name] = evaluator.value(attribute.value)
+    pairs += [(setting.get("name"), setting.get("value"), setting.get("type")) for setting in blocks]
+    pairs += [(name, value, None) for name, value in repeated]
+    for name, value, kind in pairs:
+        layer = None
+        if name is not None and value is not None and isinstance(name.value, str):
+            layer = read_setting(name.value, name, value, kind is None or kind.value != "string")
+        if layer is None:
+            return None
+        layers.append(layer)
+    return layers
+
+
+def _read_repeated(
+    file: TerraformFile, block: TerraformBlock, evaluator: Evaluator
+) -> list[tuple[Node | None, Node | None]] | None:
+    """The names and values that `dynamic` blocks set; None where it is not known how often, or more is in them."""
+    found: list[tuple[Node | None, Node | None]] = []
+    words = copy(file.words)
+    words.tokens = list(block.tokens)
+    for inner in blocks_of(words):
+        if inner.kind != "dynamic" or inner.names not in [(name,) for name in _SETTERS]:
+            continue
+        given = list(attributes_of(file.words, inner))
+        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+        content = {attribute.name: attribute.value for attribute in given if attribute.depth == 1}
+        if set(outer) != {"for_each"}:
+            return None
+        over = evaluator.value(outer["for_each"])
+        pairs = items_of(over)
+        if pairs is None or is_unknown(over) or not {"name", "value"} <= content.keys():
+            return None
+        for key, item in pairs:
+            at = evaluator.place(outer["for_each"])
+            inside = evaluator.inside({inner.names[0]: mapping(at, (("key", at, key), ("value", at, item)))})
+            found.append((inside.value(content["name"]), inside.value(content["value"])))
+    return found
+
+
+def _merge_into(given: Node, whole: Node) -> Node:
+    return merged(whole, given)
+
+
+def _read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
+    """The values that an item of `values` is: an object that is encoded, or a text."""
+    if part.kind == "call" and part.value in _ENCODERS and len(part.parts) == 1:
+        found = evaluator.value(part.parts[0])
+        return found if found.kind == "mapping" else None
+    value = evaluator.value(part)
+    if isinstance(value, TextNode):
+        return _read_pieces(value)
+    return _read_text(value.source, value.value, value.start) if isinstance(value.value, str) else None
+
+
+def _read_text(source: SourceText, text: str, start: int) -> Node | None:
+    """The values of a whole file."""
+    if source.text != text:
+        return None
+    try:
+        roots = compose(source, text, start, masked=False)
+    except Unreadable:
+        return None
+    return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _read_pieces(value: TextNode) -> Node | None:
+    """The values of a text that was put together; each stands where its piece does."""
+    text = "".join(piece for piece, _ in value.pieces)
+    source = Source(value.source.path, text)
+    shown = mask(text, hcl=True)[0] if holds_code(text) else text
+    try:
+        roots = compose(source, shown, 0, masked=shown is not text)
+    except Unreadable:
+        return None
+    if len(roots) != 1 or roots[0] is None or roots[0].kind != "mapping":
+        return None
+    starts, at = [], 0
+    for piece, _ in value.pieces:
+        starts.append(at)
+        at += len(piece)
+    for node in roots[0].walk():
+        number = bisect_right(starts, node.start) - 1
+        origin = value.pieces[number][1] or value
+        own = origin.source.text[origin.start : origin.end] == value.pieces[number][0]
+        begin = origin.start + (node.start - starts[number] if own else 0)
+        length = node.end - node.start
+        node.source, node.start = origin.source, begin
+        node.end = min(begin + length, origin.end) if own else origin.end
+    return roots[0]

@@ -1,0 +1,449 @@
+"""Files of Terraform, and templates that it reads, with what is known filled in.
+
+Each object is there once for each instance of its block. Where each character of the result is from is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
+from nodelint.forms.lib.gotemplate.syntax import Code
+from nodelint.forms.terraform.encode import UNSET, json_pieces
+from nodelint.forms.terraform.hcl import Text, Token
+from nodelint.forms.terraform.hclexpr import ExpressionReader, read_template
+from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
+from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of, mapping, scalar, sequence
+from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
+from nodelint.text.nodes import UNKNOWN, Node
+
+if TYPE_CHECKING:
+    from nodelint.text.source import Source
+
+JSON_ENDS = (".tf.json", ".tofu.json")
+ENDS = (".tf", ".tofu", *JSON_ENDS)
+"""Of Terraform's own files."""
+MOST_INSTANCES = 200
+"""Instances of one block that are built."""
+_ENCODERS = ("yamlencode", "jsonencode")
+_UNKNOWN = "unknown"
+_TRAVERSAL = r"[A-Za-z_][\w.-]*(?:\[[\w.\"]+\][\w.]*)*"
+_LEFT = ("file", "templatefile", "yamldecode")
+"""Functions of files, which are judged where they stand."""
+
+
+class FillWriter:
+    """The result: characters of the file, and what code prints."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.source = evaluator.scope.source
+        self.budget = evaluator.budget
+        self.out: list[str] = []
+        self.length = 0
+        self.segments: list[Segment] = []
+        self.at = 0
+
+    def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        """Raises `EvaluationLimit`."""
+        if text:
+            self.budget.spend(0, len(text))
+            last = self.segments[-1] if self.segments else None
+            follows = last is not None and last.start + self.length - last.at == start
+            if not (follows and code is None and last is not None and last.code is None):
+                self.segments.append(Segment(self.length, start, code, node))
+            self.out.append(text)
+            self.length += len(text)
+
+    def copy_to(self, end: int) -> None:
+        """Take the characters of the file up to a place as they are."""
+        if end > self.at:
+            self.add(self.source.text[self.at : end], self.at)
+        self.at = max(end, self.at)
+
+    def text(self, start: int, end: int) -> None:
+        """Take characters of a template."""
+        self.add(self.source.text[start:end], start)
+
+    def code(self, start: int, end: int) -> None:
+        """Take code as it is written."""
+        self.add(self.source.text[start:end], start)
+
+    def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
+        """Take what code prints."""
+        code = self.code_at(piece.start, piece.end)
+        own = self.source.path.endswith(ENDS)
+        for text, node in pieces:
+            # a name of the caller means nothing in a template, and quotes would end those around them: not known
+            shown = node is not None or (own and '"' not in text)
+            self.add(text if shown else UNSET, piece.start, code, node)
+
+    def code_at(self, start: int, end: int) -> Code:
+        """A part of the file as code."""
+        return Code(start, end, start, end, self.source.text[start:end])
+
+    def filled(self) -> Filled:
+        """What was written."""
+        given = sum(segment.node is not None for segment in self.segments)
+        return Filled("".join(self.out), tuple(self.segments), given, 0)
+
+
+def fill_template(evaluator: Evaluator) -> Filled | None:
+    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `EvaluationLimit`."""
+    writer = FillWriter(evaluator)
+    text = writer.source.text
+    try:
+        parts = nest(read_template(text, 0, len(text)))
+    except (BadBlocks, BadExpression):
+        return None
+    render(parts, evaluator, writer)
+    return writer.filled()
+
+
+class TerraformBlock(NamedTuple):
+    """A block of a file: its first word and its names, the words of its body, where it begins and ends.
+
+    In JSON it begins and ends with its body, an object.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    start: int
+    end: int
+    body: HclExpression | None = None
+
+
+def blocks_of(words: Text) -> Iterator[TerraformBlock]:
+    """The outermost blocks of a file."""
+    tokens = words.tokens
+    index = 0
+    while index < len(tokens):
+        first = index
+        names = []
+        while index < len(tokens) and tokens[index].kind in ("id", "str"):
+            names.append(words.text[tokens[index].start : tokens[index].end].strip('"'))
+            index += 1
+        if not names or index >= len(tokens) or tokens[index].kind != "{":
+            index = max(index, first + 1)
+            continue
+        depth, begin = 0, index + 1
+        while index < len(tokens):
+            depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
+            index += 1
+            if not depth:
+                break
+        body = tuple(tokens[begin : index - 1])
+        yield TerraformBlock(names[0], tuple(names[1:]), body, tokens[first].start, tokens[index - 1].end)
+
+
+class BlockAttribute(NamedTuple):
+    """`name = value` of a block, or of a block within it."""
+
+    name: str
+    value: HclExpression
+    depth: int
+
+
+def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
+    """What a block sets, and what the blocks within it set; a value that cannot be read is left out."""
+    if block.body is not None:
+        for key, value in zip(block.body.parts[::2], block.body.parts[1::2], strict=True):
+            if isinstance(key.value, str):
+                yield BlockAttribute(key.value, value, 0)
+    tokens = block.tokens
+    index = depth = 0
+    while index < len(tokens):
+        kind = tokens[index].kind
+        follows = tokens[index + 1].kind if index + 1 < len(tokens) else "end"
+        if kind in ("id", "str") and follows == "=":
+            reader = ExpressionReader(words.text, tokens, words.heredocs, index + 2)
+            name = words.text[tokens[index].start : tokens[index].end].strip('"')
+            try:
+                yield BlockAttribute(name, reader.expression(0), depth)
+                index = reader.at
+                continue
+            except BadExpression:
+                index = _behind_value(tokens, index + 2)
+                continue
+        depth += (kind == "{") - (kind == "}")
+        index += 1
+
+
+def _behind_value(tokens: Sequence[Token], index: int) -> int:
+    """The word behind a value that cannot be read: at the end of its line, outside of brackets."""
+    depth = 0
+    while index < len(tokens) and (depth > 0 or tokens[index].kind not in ("nl", "}")):
+        depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
+        index += 1
+    return index
+
+
+class TerraformFile:
+    """A file of a module: its words and its blocks."""
+
+    def __init__(self, source: Source, words: Text, blocks: tuple[TerraformBlock, ...]) -> None:
+        self.source = source
+        self.words = words
+        self.blocks = blocks
+        self._attributes: dict[int, dict[str, HclExpression]] = {}
+
+    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """What a block itself sets."""
+        if block.start not in self._attributes:
+            outer = (attribute for attribute in attributes_of(self.words, block) if not attribute.depth)
+            self._attributes[block.start] = {attribute.name: attribute.value for attribute in outer}
+        return dict(self._attributes[block.start])
+
+
+Origins = set[tuple[str, int, int]]
+"""Where objects are written that are printed somewhere else: path, start and end."""
+
+
+class FileFiller:
+    """Fills one file of Terraform.
+
+    `used` collects the objects of Karpenter that are printed in the place of an expression; with `left_out` such
+    objects are not there again where they are written.
+    """
+
+    def __init__(self, words: Text, evaluator: Evaluator, left_out: Origins) -> None:
+        self.words = words
+        self.evaluator = evaluator
+        self.left_out = left_out
+        self.used: Origins = set()
+        self.writer = FillWriter(evaluator)
+        self.declares = False
+        self.is_json = self.writer.source.path.endswith(JSON_ENDS)
+        self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
+
+    def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
+        """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
+        writer = self.writer
+        for block in blocks:
+            writer.copy_to(block.start)
+            self.declares = block.kind == "locals"
+            given = list(attributes_of(self.words, block))
+            outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+            given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
+            is_list = block.body is not None and len(given_names) > 1
+            if is_list:
+                writer.add("[", block.start)
+            for n, names in enumerate(given_names):
+                writer.at = block.start
+                for attribute in given:
+                    if attribute.depth or attribute.name not in ("for_each", "count", "depends_on", "source"):
+                        self.emit(attribute.value, self.evaluator.inside(names))
+                writer.copy_to(block.end)
+                if n + 1 < len(given_names):
+                    writer.add("," if is_list else "\n", block.end)
+            if is_list:
+                writer.add("]", block.end)
+        writer.copy_to(len(writer.source.text))
+        return writer.filled()
+
+    def emit(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        """Write an expression with what is known of it."""
+        kind, writer = expression.kind, self.writer
+        if self.is_json and self.reads_manifests(expression):
+            return
+        if kind in ("object", "list"):
+            if (writer.source.path, expression.start, expression.end) in self.left_out:
+                writer.copy_to(expression.start)
+                writer.add("null", expression.start)
+                writer.at = expression.end
+                return
+            for part in expression.parts if kind == "list" else expression.parts[1::2]:
+                self.emit(part, evaluator)
+        elif kind == "call" and expression.value in _ENCODERS and len(expression.parts) == 1:
+            self.emit(expression.parts[0], evaluator)
+        elif kind == "template" and isinstance(expression.value, tuple) and expression.value[0] != "quoted":
+            self.heredoc(expression, evaluator)
+        elif kind == "condition" and any(map(self.makes_object, expression.parts[1:])):
+            self.branches(expression, evaluator)
+        elif kind != "literal" and not (
+            kind == "call" and expression.value in _LEFT and self.holds_manifests(expression)
+        ):
+            self.print(expression, evaluator)
+
+    def reads_manifests(self, expression: HclExpression) -> bool:
+        """Whether a text of JSON is an expression that stands for manifests of a file."""
+        inner = _take_only_code(expression) if expression.kind == "template" else expression
+        is_read = inner is not expression and inner.kind == "call" and inner.value in _LEFT
+        return is_read and self.holds_manifests(expression)
+
+    def holds_manifests(self, expression: HclExpression) -> bool:
+        """Whether an expression stands for manifests of a file, which are judged there."""
+        before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
+        name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
+        return name is None or name[1] not in ("userData", "user_data")
+
+    def makes_object(self, expression: HclExpression) -> bool:
+        """Whether an object of Karpenter is written in an expression."""
+        begin, end = expression.start, expression.end
+        return self.words.text.find("apiVersion", begin, end) >= 0 and "karpenter." in self.words.text[begin:end]
+
+    def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        """Write a condition: the branch that is taken; each that makes an object, where that is not known.
+
+        A branch without one may be what switches an object off: that is there to be switched on.
+        """
+        test, *branches = expression.parts
+        found = evaluator.value(test).value
+        chosen = branches[0 if found else 1] if isinstance(found, bool) else None
+        for branch in branches:
+            if chosen is None or branch is chosen or not self.makes_object(chosen):
+                if self.makes_object(branch):
+                    self.emit(branch, evaluator)
+            else:
+                self.writer.copy_to(branch.start)
+                self.writer.add("null", branch.start)
+                self.writer.at = branch.end
+
+    def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        assert isinstance(expression.value, tuple)
+        pieces: Sequence[TemplatePiece] = expression.value[1]
+        if all(not piece.word for piece in pieces):
+            return
+        try:
+            parts = nest(pieces)
+        except BadBlocks:
+            return
+        writer = self.writer
+        writer.copy_to(pieces[0].outer_start)
+        render(parts, evaluator, writer)
+        writer.at = pieces[-1].outer_end
+        if writer.out and not writer.out[-1].endswith("\n"):
+            writer.add("\n", writer.at)
+
+    def print(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        value = evaluator.value(expression)
+        if is_unknown(value) or (isinstance(value, TextNode) and value.value is UNKNOWN):
+            if expression.kind == "call" and expression.value == "merge" and not self.declares:
+                for part in expression.parts:  # what is merged with something unknown is no object by itself
+                    self.used.update(_objects_in(evaluator.value(part)))
+            inner = _take_only_code(expression) if self.is_json else expression
+            if inner.kind == "call" and inner.value in self.partly_printed and not self.declares:
+                self.partly_known(inner, expression, evaluator)
+            return
+        made = set(_objects_in(value))
+        if made and self.declares:
+            return  # printed where it is used
+        writer = self.writer
+        writer.copy_to(expression.start)
+        code = writer.code_at(expression.start, expression.end)
+        for text, node in json_pieces(value, _unknown_json if self.is_json else _unknown_text):
+            writer.add(escaped(text), expression.start, code, node)
+        writer.at = expression.end
+        self.used |= made
+
+    def partly_known(self, expression: HclExpression, around: HclExpression, evaluator: Evaluator) -> None:
+        """Write a list or object of which an argument is not known: what is known, and a place for the rest.
+
+        It stands in the place of `around`: in JSON that is the text around the code.
+        """
+        kind = "sequence" if expression.value == "concat" else "mapping"
+        values = [evaluator.value(part) for part in expression.parts if part.kind != "spread"]
+        if len(values) < len(expression.parts) or all(value.kind != kind for value in values):
+            return
+        unknown = next((value for value in values if value.kind == "scalar"), None)
+        if unknown is None and kind == "mapping":
+            return  # what is not known is an entry of an argument, which stands as it is written
+        if any(value.kind not in (kind, "scalar") for value in values) or any(
+            next(_objects_in(value), None) is not None for value in values
+        ):
+            return
+        at = evaluator.place(expression)
+        if kind == "sequence":
+            items = (value.items if value.kind == kind else [value] for value in values)
+            whole = sequence(at, [item for part in items for item in part])
+        else:
+            whole = mapping(at, ((e.name or "", e.key, e.value) for value in values for e in value.entries))
+        writer = self.writer
+        writer.copy_to(around.start)
+        code = writer.code_at(around.start, around.end)
+        pieces = list(json_pieces(whole, _unknown_json if self.is_json else _unknown_text))
+        if kind == "mapping":
+            assert unknown is not None
+            rest = _unknown_text(unknown)
+            pieces[-1:] = [(f", ({rest}) = {rest}", at), pieces[-1]]
+        for text, node in pieces:
+            writer.add(escaped(text), around.start, code, node)
+        writer.at = around.end
+
+
+def _take_only_code(expression: HclExpression) -> HclExpression:
+    """The code that a text of JSON consists of; the text itself where it holds more."""
+    pieces: Sequence[TemplatePiece] = expression.value[1] if isinstance(expression.value, tuple) else ()
+    inner = pieces[0].expression if len(pieces) == 1 else None
+    return expression if inner is None else inner
+
+
+def _unknown_text(node: Node) -> str:
+    """How a value that is not known stands in an object: as it is written, where that is a name."""
+    text = node.text if node.end - node.start < 200 else ""
+    return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
+
+
+def _unknown_json(node: Node) -> str:
+    """How a value that is not known stands in an object of JSON."""
+    return f'"${{{_unknown_text(node)}}}"'
+
+
+def escaped(text: str) -> str:
+    """A JSON text as one of HCL, in which `${` has a meaning."""
+    return re.sub(r"([$%])\{", r"\1\1{", text) if "${" in text or "%{" in text else text
+
+
+def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
+    """Where the objects of Karpenter that are in a value are written."""
+    for node in value.walk():
+        group = node.get("apiVersion") if node.kind == "mapping" else None
+        if group is None or not isinstance(group.value, str) or not group.value.startswith("karpenter."):
+            continue
+        written = group.parent or node
+        yield written.source.path, written.start, written.end
+
+
+def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
+    """What `each` or `count` is for each instance of a block.
+
+    A block that may have any number of instances has one, of which nothing is known: also one that has none now,
+    for it is there to be switched on.
+    """
+    over, count = outer.get("for_each"), outer.get("count")
+    if over is not None:
+        value = evaluator.value(over)
+        pairs = items_of(value) or []
+        if value.kind == "sequence":
+            pairs = [(item, item) for _, item in pairs]
+        at = evaluator.place(over)
+        made: list[Mapping[str, Node]] = [{"each": _names(at, key=key, value=item)} for key, item in pairs]
+        return made or [{"each": _names(at, key=at, value=at)}]
+    if count is not None:
+        number = evaluator.value(count).value
+        at = evaluator.place(count)
+        known = isinstance(number, int) and not isinstance(number, bool) and number > 0
+        numbers = range(min(number, MOST_INSTANCES)) if known and isinstance(number, int) else ()
+        given: list[Mapping[str, Node]] = [{"count": _names(at, index=scalar(at, n))} for n in numbers]
+        return given or [{"count": _names(at, index=at)}]
+    return [{}]
+
+
+def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
+    """Why a block has no instance, and where that is written; empty where it has one, or that is not known."""
+    for name, nothing in (("for_each", "empty"), ("count", "0")):
+        written = outer.get(name)
+        if written is None:
+            continue
+        value = evaluator.value(written)
+        is_none = items_of(value) == [] if name == "for_each" else value.value == 0 and value.value is not False
+        source = evaluator.scope.source
+        return f"`{name}` is {nothing} ({source.path}:{source.position(written.start).line})" if is_none else ""
+    return ""
+
+
+def _names(at: Node, **members: Node) -> Node:
+    return mapping(at, ((name, at, value) for name, value in members.items()))

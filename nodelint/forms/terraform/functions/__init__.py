@@ -1,0 +1,1 @@
+"""Functions of Terraform, by what they are about."""

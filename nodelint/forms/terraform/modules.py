@@ -1,0 +1,142 @@
+"""The files of Terraform's modules: where they are, and what is read of them, once for all that asks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.files import safe_read
+from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.json_syntax import read_file
+
+if TYPE_CHECKING:
+    from nodelint.text.source import Source
+
+_LARGEST = 1 << 20
+_MOST_FILES = 300
+_LEVELS = 4
+"""Folders upwards in which a template's caller is looked for, with the folders in each."""
+_MOST_FOLDERS = 100
+_LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
+"""What a file holds that calls a module of the same repository."""
+
+
+class ModuleFiles:
+    """Files of Terraform, read as far as they are asked for. `sources` are read already, or all that others are."""
+
+    _listed: dict[str, tuple[list[str], list[str]]]
+    _near: dict[str, list[str]]
+    _handed_in: dict[str, list[str]]
+    """What was handed in, by its folder: in an editor some that are no files yet."""
+    _sources: dict[str, Source | None]
+    _files: dict[str, TerraformFile]
+    _calls: dict[str, list[tuple[str, TerraformFile, TerraformBlock]]]
+
+    _callers: dict[str, list[str]] | None = None
+
+    def __init__(self, sources: Sequence[Source] | ModuleFiles = ()) -> None:
+        if isinstance(sources, ModuleFiles):
+            self._listed, self._near, self._handed_in = sources._listed, sources._near, sources._handed_in
+            self._sources, self._files, self._calls = sources._sources, sources._files, sources._calls
+            return
+        self._listed, self._near, self._handed_in = {}, {}, {}
+        self._sources = {os.path.abspath(source.path): source for source in sources}
+        for path in self._sources:
+            self._handed_in.setdefault(os.path.dirname(path), []).append(path)
+        self._files, self._calls = {}, {}
+
+    def replace(self, changed: Mapping[str, Source]) -> ModuleFiles:
+        """The same files, some of them with another text, by their absolute path; what is read stays read."""
+        made = ModuleFiles(self)
+        made._sources = {**self._sources, **changed}
+        made._files = {path: file for path, file in self._files.items() if path not in changed}
+        made._calls = {path: calls for path, calls in self._calls.items() if path not in changed}
+        return made
+
+    def near(self, folder: str) -> list[str]:
+        """The files of Terraform that may read what is in a folder: in it, above it, and in folders beside those."""
+        if folder not in self._near:
+            found: dict[str, None] = {}
+            around = folder
+            for _ in range(_LEVELS):
+                for near_folder in (around, *self._list_below(around)):
+                    found.update(dict.fromkeys(self._list(near_folder)[1]))
+                above = os.path.dirname(around)
+                if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
+                    break
+                around = above
+            self._near[folder] = list(found)[:_MOST_FILES]
+        return self._near[folder]
+
+    def _list_below(self, folder: str) -> list[str]:
+        """The folders in a folder, and those in these (`environments/prod`); none of either where there are many."""
+        below = self._list(folder)[0]
+        if len(below) > _MOST_FOLDERS:
+            return []
+        further = [inner for outer in below for inner in self._list(outer)[0]]
+        return [*below, *further] if len(further) <= _MOST_FOLDERS else below
+
+    def _list(self, folder: str) -> tuple[list[str], list[str]]:
+        """The folders in a folder, and its files of Terraform."""
+        if folder not in self._listed:
+            folders, files = [], []
+            try:
+                for entry in os.scandir(folder):
+                    if entry.name.endswith(ENDS):
+                        files.append(entry.path)
+                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                        folders.append(entry.path)
+            except OSError:
+                pass
+            files += (path for path in self._handed_in.get(folder, ()) if path.endswith(ENDS))
+            self._listed[folder] = sorted(folders), sorted({*files})
+        return self._listed[folder]
+
+    def files(self, folder: str) -> list[TerraformFile]:
+        """The files of a module."""
+        found = (self.file(path) for path in self._list(folder)[1])
+        return [file for file in found if file is not None]
+
+    def file(self, path: str) -> TerraformFile | None:
+        """A file of Terraform; None where it cannot be read."""
+        if path not in self._files:
+            source = self.source(path)
+            if source is None:
+                return None
+            self._files[path] = read_file(source)
+        return self._files[path]
+
+    def local_calls(self, path: str) -> list[tuple[str, TerraformFile, TerraformBlock]]:
+        """The blocks of a file that call a module of the same repository, each with the folder of that."""
+        if path not in self._calls:
+            found = self._calls[path] = []
+            source = self.source(path)
+            file = self.file(path) if source is not None and re.search(_LOCAL_CALL, source.text) else None
+            for block in file.blocks if file is not None else ():
+                at = file.attributes(block).get("source") if file is not None and block.kind == "module" else None
+                if file is not None and at is not None and isinstance(at.value, str) and at.value.startswith("."):
+                    found.append((os.path.normpath(os.path.join(os.path.dirname(path), at.value)), file, block))
+        return self._calls[path]
+
+    def callers(self, folder: str) -> list[str]:
+        """The files that may call a module: those near it, and of those handed in the ones that do."""
+        if self._callers is None:
+            self._callers = {}
+            for path in (path for paths in self._handed_in.values() for path in paths if path.endswith(ENDS)):
+                for called, _, _ in self.local_calls(path):
+                    self._callers.setdefault(called, []).append(path)
+        return list(dict.fromkeys([*self.near(folder), *sorted(self._callers.get(folder, ()))]))
+
+    def source(self, path: str) -> Source | None:
+        """A file of the repository; None where it cannot be read."""
+        if path not in self._sources:
+            from nodelint.text.source import Source  # here, because the text's module reads Terraform, too
+
+            try:
+                home = safe_read.repository(os.path.dirname(path))
+                self._sources[path] = Source(os.path.relpath(path), safe_read.read(path, _LARGEST, home).decode())
+            except (OSError, ValueError):
+                self._sources[path] = None
+        return self._sources[path]

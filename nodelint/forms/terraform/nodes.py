@@ -1,0 +1,193 @@
+"""Values of Terraform as nodes, each of which knows where it is written.
+
+What is not known is a scalar whose value is `UNKNOWN`, and nothing else. A sequence is a tuple unless it is a
+`CollectionNode`, a mapping an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
+
+if TYPE_CHECKING:
+    from nodelint.forms.lib.gotemplate.sprig_values import Piece as TextPiece
+
+Collection = Literal["tuple", "list", "set", "object", "map"]
+
+
+class EvaluationFailure(Exception):
+    """Terraform stops here: no such key, no such item, a value of the wrong type."""
+
+
+class TextNode(Node):
+    """A text that was put together. `pieces` has its parts, each with the node that it is from."""
+
+    __slots__ = ("pieces",)
+
+    pieces: tuple[TextPiece, ...]
+
+
+class EmptyDefault(Node):
+    """What is not known, as it comes from a default that is null or empty, and there to be replaced.
+
+    `default` is what it comes to while nobody does: what tests for that, or has something in its place, goes by it.
+    """
+
+    __slots__ = ("default",)
+
+    default: Node
+
+
+class CollectionNode(Node):
+    """A list, set or map: what is in it is of one type."""
+
+    __slots__ = ("collection",)
+
+    collection: Collection
+
+
+def collection_of(node: Node) -> Collection:
+    """What kind of collection a sequence or mapping is."""
+    if isinstance(node, CollectionNode):
+        return node.collection
+    return "tuple" if node.kind == "sequence" else "object"
+
+
+def is_known(node: Node) -> bool:
+    """Whether nothing in a value is unknown."""
+    return all(part.value is not UNKNOWN for part in node.walk())
+
+
+def is_unknown(node: Node) -> bool:
+    """Whether nothing of a value is known."""
+    return node.kind == "scalar" and node.value is UNKNOWN and not isinstance(node, TextNode)
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a value is null, an empty text, or has no items."""
+    return node.value in (None, "") if node.kind == "scalar" else not (node.items or node.entries)
+
+
+def is_null(node: Node) -> bool:
+    """Whether a value is null."""
+    return node.kind == "scalar" and node.value is None
+
+
+def scalar(at: Node, value: Scalar) -> Node:
+    """A scalar that is written, or worked out, at the place of another node."""
+    style = at.style if at.value == value and at.kind == "scalar" else "plain"
+    return Node(at.source, at.start, at.end, "scalar", style, value)
+
+
+def unknown(at: Node) -> Node:
+    """What stands at a place, and is not known."""
+    return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
+
+
+def empty_default(default: Node) -> EmptyDefault:
+    """What is not known in the place of a default that is there to be replaced."""
+    made = EmptyDefault(default.source, default.start, default.end, "scalar", "plain", UNKNOWN)
+    made.default = default
+    return made
+
+
+def assume_default(node: Node) -> Node:
+    """A value, or what it is while nobody replaces a default."""
+    return node.default if isinstance(node, EmptyDefault) else node
+
+
+def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:
+    """A tuple of some values; or a list or set of them, which are of one type."""
+    made = Node(at.source, at.start, at.end, "sequence", "hcl")
+    if collection != "tuple":
+        made = CollectionNode(at.source, at.start, at.end, "sequence", "hcl")
+        made.collection = collection
+    made.items = list(items)
+    return made
+
+
+def mapping(at: Node, members: Iterable[tuple[str, Node, Node]], collection: Collection = "object") -> Node:
+    """An object, or a map, of names, each with the node of its key and its value; the last of a name counts."""
+    made = Node(at.source, at.start, at.end, "mapping", "hcl")
+    if collection != "object":
+        made = CollectionNode(at.source, at.start, at.end, "mapping", "hcl")
+        made.collection = collection
+    made.entries = [
+        MappingEntry(key, value, name)
+        for name, (key, value) in {name: (key, value) for name, key, value in members}.items()
+    ]
+    return made
+
+
+def text_of(value: Scalar) -> str:
+    """A scalar as a template of Terraform prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _decimal(value)
+    return str(value)
+
+
+def _decimal(value: float) -> str:
+    """A number without an exponent."""
+    text = repr(value).removesuffix(".0")
+    if "e" not in text:
+        return text
+    from decimal import Decimal
+
+    return format(Decimal(text), "f")
+
+
+def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
+    """A text of pieces; `whole` says whether all of it is known."""
+    made = TextNode(at.source, at.start, at.end, "scalar", "plain")
+    made.pieces = tuple(pieces)
+    made.value = "".join(text for text, _ in made.pieces) if whole else UNKNOWN
+    return made
+
+
+def items_of(over: Node) -> list[tuple[Node, Node]] | None:
+    """The keys and items that a loop runs over; None where they are not known."""
+    if over.kind == "sequence":
+        if collection_of(over) == "set":
+            return [(item, item) for item in over.items]
+        return [(scalar(item, n), item) for n, item in enumerate(over.items)]
+    if over.kind != "mapping" or any(entry.name is None for entry in over.entries):
+        return None
+    return [(key_node(entry), entry.value) for entry in sorted_entries(over)]
+
+
+def sorted_entries(node: Node) -> list[MappingEntry]:
+    """The entries of a mapping in the order of their names, as Terraform goes through them."""
+    return sorted(node.entries, key=lambda entry: entry.name or "")
+
+
+def key_node(entry: MappingEntry) -> Node:
+    """The key of an entry as a text."""
+    return entry.key if entry.key.value == entry.name else scalar(entry.key, entry.name)
+
+
+def same_form(node: Node) -> object:
+    """A value as one that compares as Terraform's do: a bool is no number, a list no tuple."""
+    if node.kind == "mapping":
+        return collection_of(node), {entry.name: same_form(entry.value) for entry in node.entries}
+    if node.kind == "sequence":
+        return collection_of(node), [same_form(item) for item in node.items]
+    return (isinstance(node.value, bool), node.value)
+
+
+def number_of(value: Scalar) -> int | float | None:
+    """A number, also one that is written as a text; None for anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, str) and len(value) < 40:
+        try:
+            found = float(value)
+        except ValueError:
+            return None
+        if found - found != 0 or value != value.strip() or "_" in value:  # inf, nan
+            return None
+        return int(found) if found.is_integer() else found
+    return None

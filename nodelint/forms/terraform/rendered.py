@@ -1,0 +1,157 @@
+"""Texts that Terraform fills in as built objects, and changes to them led back to the literals that make them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from nodelint.base.caching import cached_property
+from nodelint.edits import NotEditable, apply
+from nodelint.forms.lib.text_map import Back, make_built
+from nodelint.forms.map_edits import find_changes
+from nodelint.forms.rendered import Built, LedEdits, ValueOrigin
+from nodelint.forms.terraform.filled_texts import FilledText, filled_texts
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.writer import change_literal, is_literal
+from nodelint.model.finding import Edit, Span
+from nodelint.text import Node, Source, SourceText, reread
+
+_WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
+"""Files whose literals are edited; values of YAML and JSON files are not."""
+
+
+def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
+    """The texts among the sources that Terraform fills in, with what it would."""
+    run = _TerraformRun(sources)
+    for text in filled_texts(sources, run.files):
+        path = os.path.abspath(text.template.path)
+        yield run.build(text)._replace(settle=run.settle(path))
+
+
+class _TerraformRun:
+    """The sources of a run, and what is built of them without replaceable defaults."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.files = ModuleFiles(sources)
+
+    def build(self, text: FilledText, settled: bool = False) -> Built:
+        back = _TerraformBack(text, self.sources, self.files, settled)
+        built = make_built((back,), text.template, fixing=True)
+        own = text.own
+        cluster = os.path.abspath(text.root if own is None else own.path)
+        parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
+        return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
+
+    def settle(self, path: str) -> Callable[[], Sequence[Built]]:
+        """What gives the builds of a file without replaceable defaults."""
+        return lambda: self.settled.get(path, ())
+
+    @cached_property
+    def settled(self) -> Mapping[str, Sequence[Built]]:
+        """What is built of each file where no default counts that somebody may replace, by its absolute path."""
+        found: dict[str, list[Built]] = {}
+        for text in filled_texts(self.sources, self.files, settled=True):
+            built = self.build(text, settled=True)
+            found.setdefault(os.path.abspath(text.template.path), []).append(built._replace(settle=tuple))
+        return found
+
+
+class _TerraformBack(Back):
+    """Where the result of a text of Terraform is from."""
+
+    def __init__(self, text: FilledText, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
+        self.default = "the value is written here"
+        self._caller = text.caller
+        self._files = sources
+        self._module_files = module_files
+        self._settled = settled
+
+    def find_origin(self, at: Node | Span) -> ValueOrigin:
+        """Where a part of the result is written; only a literal is the very value."""
+        origin = super().find_origin(at)
+        whole = isinstance(origin.at, Node) and is_editable_literal(origin.at)
+        return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files, where literals are changed by it and nothing else is."""
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return None
+        after = reread(self.result, apply(self.result.text, edits))
+        if len(after.documents) != len(self.result.documents):
+            return None
+        own = [self._own(edit) for edit in edits]
+        if all(edit is not None for edit in own):
+            made = [edit for edit in own if edit is not None]
+            return self._check_edits(made, after, set())
+        made, places = [], set()
+        for node, new in find_changes(self.result, after):
+            value = self.value(node)
+            if value is None or value.kind != node.kind or not is_editable_literal(value):
+                return None
+            try:
+                made += change_literal(value, new)
+            except NotEditable:
+                return None
+            places |= {id(part) for part in value.walk()}
+        return self._check_edits(list(dict.fromkeys(made)), after, places)
+
+    def _own(self, edit: Edit) -> Edit | None:
+        """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
+        found = super()._own(edit) if "\n" not in edit.text else None
+        if found is not None:
+            return found
+        over = [segment for segment, _, _ in self._over(max(edit.start - 1, 0), edit.end + 1)]
+        if not over or any(segment.code is not None for segment in over):
+            return None
+        text, result = self.template.text, self.result.text
+        first = max((segment for segment in over if segment.at <= edit.start), key=lambda s: s.at, default=over[0])
+        last = max((segment for segment in over if segment.at <= edit.end), key=lambda s: s.at, default=over[-1])
+        start, end = (part.start + at - part.at for part, at in ((first, edit.start), (last, edit.end)))
+        begin = text.rfind("\n", 0, first.start) + 1
+        indent = text[begin : first.start] if result[first.at - 1 : first.at] == "\n" else ""
+        if indent.strip() or start > end:
+            return None
+        added = re.sub(r"\n(?!\n|\Z)", "\n" + indent, edit.text)
+        if edit.text.endswith("\n") or not edit.text:  # whole lines
+            if result[edit.start - 1 : edit.start] == "\n":
+                start, added = text.rfind("\n", 0, start) + 1, indent + added if added else ""
+            if result[edit.end - 1 : edit.end] == "\n":
+                end = text.rfind("\n", 0, end) + 1
+        return Edit(self.template, start, end, added)
+
+    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
+        """The edits, if they make the text what is wanted; what else changes is of the same literals."""
+        wanted = {id(node): value for node, value in find_changes(self.result, after)}
+        for new in self._fill_again(edits) if edits else ():
+            if len(new.documents) != len(self.result.documents):
+                continue
+            made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
+            if any(key not in made or made[key][1] != value for key, value in wanted.items()):
+                continue
+            others = [node for key, (node, _) in made.items() if key not in wanted]
+            if all(id(self.value(node)) in places for node in others):
+                return LedEdits(edits, bool(others))
+        return None
+
+    def _fill_again(self, edits: Sequence[Edit]) -> Iterator[Source]:
+        """What the text comes to with some edits of files; several where it is filled in more than once."""
+        changed: dict[str, list[Edit]] = {}
+        for edit in edits:
+            changed.setdefault(edit.source.path, []).append(edit)
+        made = {
+            os.path.abspath(path): Source.from_text(path, apply(edits[0].source.text, edits))
+            for path, edits in changed.items()
+        }
+        own = {os.path.abspath(source.path): source for source in self._files} | made
+        template = own[os.path.abspath(self.template.path)]
+        for text in filled_texts(list(own.values()), self._module_files.replace(made), self._settled, template):
+            if text.template is template and text.caller == self._caller:
+                yield text.result
+
+
+def is_editable_literal(value: Node) -> bool:
+    """Whether a value is a literal of a file of Terraform."""
+    return value.source.path.endswith(_WRITTEN) and is_literal(value)

@@ -1,0 +1,245 @@
+"""Evidence in Terraform's files: releases of Helm charts, modules, variables with their defaults, and locals."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.terraform.hcl import Text, Token
+from nodelint.model.evidence import CHART, DEFAULT, LOOSE, STATED, About, Evidence, stated
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.hcltree import HclExpression
+
+_JSON = (".tf.json", ".tofu.json")
+MODULE_FILES = (".tf", ".tofu", ".tfvars", *_JSON)
+_KARPENTER = r"(?i)karpenter[_-]?(?:(?:helm|chart|release|crd|controller|app|addon|image)[_-]?)*(?:version|tag)"
+_KUBERNETES = r"(?:(?:eks|k8s|kubernetes|cluster)[_-])+version"
+_HOLDERS = r"karpenter(?:_helm_config|_helm|_config|_addon|_values|_chart)?"
+_PINS = ("chart_version", "version", "targetRevision")
+
+# References that refer to each other: a local to a variable, and little more.
+_DEEPEST = 5
+
+_Key = tuple[str, str]
+"""`var` or `local`, and a name."""
+
+
+class Assigned(NamedTuple):
+    """`key = value`: the words of the blocks around it, which one it is in, and its text or what it refers to."""
+
+    blocks: tuple[tuple[str, ...], ...]
+    block: int
+    key: str
+    at: int
+    text: str | None
+    refers: _Key | None
+
+
+class Reference(NamedTuple):
+    """A version that is stated by a variable or a local of a module, the folder of the file at `path`."""
+
+    about: About
+    path: str
+    to: _Key
+
+
+def assigned(text: str) -> Iterator[Assigned]:
+    """All that a text of HCL assigns, with the words of the blocks and objects around each."""
+    tokens = Text(text, 0, len(text)).tokens
+    around: list[tuple[tuple[str, ...], int]] = []
+    words: list[str] = []
+    for index, token in enumerate(tokens):
+        kind = token.kind
+        if kind in ("{", "[", "("):
+            around.append((tuple(words), index))
+            words = []
+        elif kind in ("}", "]", ")"):
+            if around:
+                around.pop()
+            words = []
+        elif kind in ("nl", ","):
+            words = []
+        elif kind in ("id", "str"):
+            words.append(text[token.start : token.end].strip('"'))
+        elif kind in ("=", ":") and len(words) == 1 and index + 1 < len(tokens):
+            literal, refers = _value(text, tokens, index + 1)
+            if literal is not None or refers is not None:
+                blocks = tuple(block for block, _ in around)
+                yield Assigned(
+                    blocks, around[-1][1] if around else -1, words[0], tokens[index + 1].start, literal, refers
+                )
+        elif kind not in ("=", ":"):
+            words.append(kind)
+
+
+def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
+    """All that a file of a module assigns, in either syntax."""
+    if not path.endswith(_JSON):
+        yield from assigned(text)
+        return
+    from nodelint.forms.terraform.json_syntax import read_file
+    from nodelint.text import Source
+
+    blocks = read_file(Source(path, text)).blocks
+    pending: list[tuple[tuple[tuple[str, ...], ...], HclExpression]] = [
+        (((block.kind, *block.names),), block.body) for block in blocks if block.body is not None
+    ]
+    while pending:
+        around, body = pending.pop()
+        for key, value in zip(body.parts[::2], body.parts[1::2], strict=True):
+            if value.kind == "object":
+                pending.append(((*around, (str(key.value),)), value))
+                continue
+            through = re.fullmatch(r'"\$\{(var|local)\.([\w-]+)\}"', text[value.start : value.end])
+            literal = str(value.value) if value.kind == "literal" else None
+            if literal is not None or through is not None:
+                refers = (through[1], through[2]) if through is not None else None
+                yield Assigned(around, body.start, str(key.value), value.start, literal, refers)
+
+
+def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key | None]:
+    """A literal, or the variable or local that stands alone in its place."""
+    first = tokens[index]
+
+    def ends(at: int) -> bool:
+        return at >= len(tokens) or tokens[at].kind in ("nl", ",", "}")
+
+    if first.kind in ("str", "num") and ends(index + 1):
+        written = text[first.start : first.end].strip('"')
+        through = re.fullmatch(r"\$\{(var|local)\.([\w-]+)\}", written)
+        return (None, (through[1], through[2])) if through else (written, None)
+    if first.kind == "id" and ends(index + 3) and index + 2 < len(tokens) and tokens[index + 1].kind == ".":
+        holder = text[first.start : first.end]
+        if holder in ("var", "local") and tokens[index + 2].kind == "id":
+            return None, (holder, text[tokens[index + 2].start : tokens[index + 2].end])
+    return None, None
+
+
+class Module:
+    """What one file states, at once or by reference to what its folder defines."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.evidence: list[Evidence] = []
+        self.references: list[Reference] = []
+        found = list(_list_assigned(path, text))
+        blocks: dict[int, dict[str, Assigned]] = {}
+        for item in found:
+            blocks.setdefault(item.block, {})[item.key] = item
+        for item in found:
+            for about, by, weight in _states(item, blocks[item.block]):
+                self._take(item, about, by, weight)
+
+    def _take(self, assigned: Assigned, about: About, by: str, weight: int) -> None:
+        if weight == DEFAULT and _is_called(self.path):
+            weight = LOOSE
+        if assigned.refers is not None:
+            self.references.append(Reference(about, self.path, assigned.refers))
+        elif assigned.text is not None:
+            line = self.text.count("\n", 0, assigned.at) + 1
+            if found := stated(about, assigned.text, self.path, line, by, weight):
+                self.evidence.append(found)
+
+
+def _is_called(path: str) -> bool:
+    """Whether a file belongs to a module that others call, and whose defaults they override."""
+    return "modules" in path.split("/")
+
+
+def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tuple[About, str, int]]:
+    """What an assignment is about, by what it states it, and what that weighs."""
+    block = assigned.blocks[-1] if assigned.blocks else ()
+    name = assigned.key
+    if block == (assigned.text,):
+        return  # an entry of a table of versions, by its own version: another line chooses
+    if block[:1] == ("variable",) and len(block) == 2:
+        if assigned.key != "default" or len(assigned.blocks) > 1:
+            return
+        name = block[1]
+        by, weight = f"the default of var.{name}", DEFAULT
+    else:
+        by, weight = (f"module.{block[1]}" if block[:1] == ("module",) and len(block) == 2 else name), STATED
+    if re.fullmatch(_KARPENTER, name):
+        yield "karpenter", by, DEFAULT if "crd" in name.lower() else weight
+    elif re.fullmatch(_KUBERNETES, name):
+        yield "kubernetes", by, weight
+    elif block[:2] == ("resource", "aws_eks_cluster") and name == "version":
+        yield "kubernetes", "the aws_eks_cluster", STATED
+    elif name in _PINS and (about_crds := _installs(block, variables)) is not None:
+        if block[:2] == ("resource", "helm_release"):
+            by = "a helm_release"
+        elif len(block) == 1:
+            by = block[0]
+        yield "karpenter", by, DEFAULT if about_crds else STATED
+    elif name == "karpenter" and block and "version" in block[0].lower():
+        yield "karpenter", block[0], weight
+
+
+def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | None:
+    """Whether a block installs the CRDs' chart (True) or the controller's (False); None for neither."""
+    chart = variables.get("chart") or variables.get("chart_name")
+    if chart is not None and chart.text is not None:
+        found = re.fullmatch(CHART, chart.text)
+        return None if found is None else found[1] is not None
+    if block[:2] == ("resource", "helm_release"):
+        repository, name = variables.get("repository"), variables.get("name")
+        if repository is not None and repository.text is not None and "karpenter" not in repository.text:
+            return None
+        return {"karpenter": False, "karpenter-crd": True}.get(name.text or "") if name is not None else None
+    return False if len(block) == 1 and re.fullmatch(_HOLDERS, block[0]) else None
+
+
+def resolved(references: Iterable[Reference], read: Callable[[str], str | None]) -> Iterator[Evidence]:
+    """What references come to, by the files of their folders; `read` gives the text of one."""
+    modules: dict[str, dict[_Key, list[tuple[str, str, Assigned]]]] = {}
+    for reference in dict.fromkeys(references):
+        folder = os.path.dirname(reference.path)
+        if folder not in modules:
+            modules[folder] = _definitions(folder, read)
+        yield from _followed(reference, reference.to, modules[folder], 0)
+
+
+def _followed(
+    reference: Reference, key: _Key, defined: dict[_Key, list[tuple[str, str, Assigned]]], depth: int
+) -> Iterator[Evidence]:
+    for path, text, value in defined.get(key, ()):
+        if value.text is not None:
+            default = bool(value.blocks) and value.blocks[-1][:1] == ("variable",)
+            line = text.count("\n", 0, value.at) + 1
+            by = f"the default of var.{key[1]}" if default else f"{key[0]}.{key[1]}"
+            weight = (LOOSE if _is_called(path) else DEFAULT) if default else STATED
+            if found := stated(reference.about, value.text, path, line, by, weight):
+                yield found
+        elif value.refers is not None and depth < _DEEPEST:
+            yield from _followed(reference, value.refers, defined, depth + 1)
+
+
+def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, list[tuple[str, str, Assigned]]]:
+    """The variables and locals of a module, and what its variable files set."""
+    found: dict[_Key, list[tuple[str, str, Assigned]]] = {}
+    try:
+        names = sorted(name for name in os.listdir(folder or os.curdir) if name.endswith(MODULE_FILES))
+    except OSError:
+        return found
+    for name in names:
+        path = f"{folder}/{name}" if folder else name
+        text = read(path)
+        for assignment in _list_assigned(path, text) if text is not None else ():
+            block = assignment.blocks[-1] if assignment.blocks else ()
+            if name.endswith(".tfvars"):
+                key = ("var", assignment.key) if not assignment.blocks else None
+            elif len(assignment.blocks) != 1:
+                key = None
+            elif block[:1] == ("variable",) and len(block) == 2 and assignment.key == "default":
+                key = ("var", block[1])
+            else:
+                key = ("local", assignment.key) if block == ("locals",) else None
+            if key is not None:
+                found.setdefault(key, []).append((path, text or "", assignment))
+    return found

@@ -1,0 +1,85 @@
+"""Objects of Terraform of which a block makes none: its `count` is 0, or its `for_each` is empty."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.forms.helm.charts import chart_of
+from nodelint.forms.terraform.evaluate import EvaluationLimit
+from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
+from nodelint.forms.terraform.values import Modules
+from nodelint.model.finding import span_of, written_place
+from nodelint.model.manifest import Object
+from nodelint.text import Source
+
+_PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
+_NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
+"""A file that a block reads, or the chart that it installs, by a path that is written out."""
+
+Address = tuple[str, str, str]
+"""The absolute path of a file, and the type and name of a resource in it; empty for a file that resources read."""
+
+
+def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, Address, str]]:
+    """The objects that resources of Terraform make, and why these have no instance; empty where they have one.
+
+    They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
+    as its value.
+    """
+    modules = Modules(sources)
+    files: dict[str, str | None] = {}
+    for obj in objects:
+        at = span_of(written_place(obj.node))
+        path = os.path.abspath(at.source.path)
+        file = modules.file(path) if path.endswith(ENDS) else None
+        block = _find_block(file, at.start) if file is not None else None
+        try:
+            if file is not None and block is not None:
+                yield obj, (path, block.names[0], block.names[1]), _explain_none(file, block, modules)
+            elif file is None:
+                path = os.path.abspath(chart_of(path) or path)
+                if path not in files:
+                    files[path] = _explain_unused(path, modules)
+                if (is_off := files[path]) is not None:
+                    yield obj, (path, "", ""), is_off
+        except EvaluationLimit:
+            continue
+
+
+def _explain_unused(path: str, modules: Modules) -> str | None:
+    """Why no block that reads a file, or installs a chart, has an instance; empty where one has.
+
+    None where no block names the file.
+    """
+    found = None
+    for near in modules.near(os.path.dirname(path)):
+        source, folder = modules.source(near), os.path.dirname(near)
+        if source is None or os.path.basename(path) not in source.text:
+            continue
+        file = modules.file(near)
+        for block in file.blocks if file is not None else ():
+            named = _NAMED_FILE.finditer(source.text, block.start, block.end)
+            if any(os.path.normpath(os.path.join(folder, match[1] or match[2])) == path for match in named):
+                reason = _explain_none(file, block, modules) if file is not None else ""
+                if not reason:
+                    return ""
+                found = found or reason
+    return found
+
+
+def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
+    """The resource around a place."""
+    for block in file.blocks:
+        if block.kind == "resource" and len(block.names) == 2 and block.start <= offset < block.end:
+            return block
+    return None
+
+
+def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
+    """Why each caller of the module leaves a block without an instance; empty where one has."""
+    outer = file.attributes(block)
+    callers = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
+    reasons = [caller.is_off or explain_no_instance(outer, caller.evaluator(file.source)) for caller in callers]
+    return reasons[0] if all(reasons) else ""

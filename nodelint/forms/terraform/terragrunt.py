@@ -1,0 +1,173 @@
+"""What Terragrunt gives to a module of the same repository: `inputs` of each `terragrunt.hcl` whose source it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.nodes import mapping, scalar, unknown
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.text.nodes import Node
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.hcltree import HclExpression
+    from nodelint.text.source import Source
+
+NAME = "terragrunt.hcl"
+_MOST_FOLDERS = 2000
+"""Folders of a repository that are looked through."""
+_MOST_CALLS = 20
+_DEEPEST = 3
+"""Files that include or read each other."""
+
+Reader = Callable[[str], "Source | None"]
+
+
+class TerragruntCall(NamedTuple):
+    """A file of Terragrunt that calls a module, its folder, and what it gives."""
+
+    source: Source
+    folder: str
+    given: Mapping[str, Node]
+
+
+def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
+    """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
+    found: dict[str, list[TerragruntCall]] = {}
+    for path in sorted(_find_files(home)):
+        source = read(path)
+        if source is None:
+            continue
+        file = _TerragruntFile(source, os.path.dirname(path), home, read, budget)
+        module = file.module()
+        if module is not None and len(found.get(module, ())) < _MOST_CALLS:
+            found.setdefault(module, []).append(TerragruntCall(source, file.folder, file.inputs()))
+    return found
+
+
+def _find_files(home: str) -> Iterator[str]:
+    left = _MOST_FOLDERS
+    for folder, folders, names in os.walk(home):
+        left -= 1
+        if left < 0:
+            return
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        if NAME in names:
+            yield os.path.join(folder, NAME)
+
+
+class _TerragruntFile:
+    """A file, read as the child in `folder` reads it."""
+
+    def __init__(
+        self, source: Source, folder: str, home: str, read: Reader, budget: EvaluationBudget, depth: int = 0
+    ) -> None:
+        self.source = source
+        self.folder = folder
+        self.home = home
+        self.read = read
+        self.budget = budget
+        self.depth = depth
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = list(blocks_of(self.words))
+        whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(source.text))
+        self.outer = self._body(whole)
+        self._locals: dict[str, Node | None] = {}
+        scope = NameScope(source, {}, self._lookup, self._call, folder)
+        self.evaluator = Evaluator(scope, budget)
+
+    def module(self) -> str | None:
+        """The folder of the module that it calls; None for one of elsewhere, or none."""
+        for block in self.blocks:
+            if block.kind == "terraform":
+                found = self._text(self._body(block).get("source"))
+                if found is None:
+                    return None
+                path = found.partition("?")[0].replace("//", "/")
+                if not path.startswith((".", "/")):
+                    return None
+                return os.path.normpath(os.path.join(self.folder, path))
+        return next(filter(None, (file.module() for file in self._included())), None)
+
+    def inputs(self) -> dict[str, Node]:
+        """What it gives to its module, with what the files give that it includes."""
+        given: dict[str, Node] = {}
+        for file in self._included():
+            given.update(file.inputs())
+        if "inputs" in self.outer:
+            value = self.evaluator.value(self.outer["inputs"])
+            given.update({entry.name: entry.value for entry in value.entries if entry.name is not None})
+        return given
+
+    def _body(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        return {
+            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
+        }
+
+    def _text(self, expression: HclExpression | None) -> str | None:
+        value = self.evaluator.value(expression).value if expression is not None else None
+        return value if isinstance(value, str) else None
+
+    def _included(self) -> Iterator[_TerragruntFile]:
+        for block in self.blocks:
+            path = self._text(self._body(block).get("path")) if block.kind == "include" else None
+            file = self._open(path) if path is not None else None
+            if file is not None:
+                yield file
+
+    def _open(self, path: str) -> _TerragruntFile | None:
+        source = self.read(os.path.normpath(os.path.join(self.folder, path))) if self.depth < _DEEPEST else None
+        if source is None:
+            return None
+        return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+
+    def _lookup(self, word: str, name: str) -> Node | None:
+        if word != "local":
+            return None
+        if name not in self._locals:
+            self._locals[name] = None  # a value that needs itself is not known
+            for block in self.blocks:
+                found = self._body(block).get(name) if block.kind == "locals" else None
+                if found is not None:
+                    self._locals[name] = self.evaluator.value(found)
+        return self._locals[name]
+
+    def _call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
+        given = args[0].value if args else None
+        if name == "get_terragrunt_dir":
+            return scalar(at, self.folder)
+        if name == "get_repo_root":
+            return scalar(at, self.home)
+        if name == "find_in_parent_folders" and (not args or isinstance(given, str)):
+            found = self._above(given if isinstance(given, str) else NAME)
+            return unknown(at) if found is None else scalar(at, found)
+        if name == "dirname" and isinstance(given, str):
+            return scalar(at, os.path.dirname(given))
+        if name == "read_terragrunt_config" and isinstance(given, str):
+            file = self._open(given)
+            return unknown(at) if file is None else file.values(at)
+        return call_function(name, args, at)
+
+    def _above(self, name: str) -> str | None:
+        folder = os.path.dirname(self.folder)
+        while folder.startswith(self.home):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                return path
+            if folder == os.path.dirname(folder):
+                break
+            folder = os.path.dirname(folder)
+        return None
+
+    def values(self, at: Node) -> Node:
+        """Its locals and inputs, as another file reads them."""
+        names = [name for block in self.blocks if block.kind == "locals" for name in self._body(block)]
+        own = ((name, at, value) for name in names if (value := self._lookup("local", name)) is not None)
+        inputs = ((name, at, value) for name, value in self.inputs().items())
+        return mapping(at, [("locals", at, mapping(at, own)), ("inputs", at, mapping(at, inputs))])

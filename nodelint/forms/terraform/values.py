@@ -1,0 +1,376 @@
+"""What Terraform knows before an apply: variables, locals, resources that make manifests, and calls of modules.
+
+A module's variables have what the one who calls it gives, else what `terraform.tfvars` and `*.auto.tfvars` say, else
+their defaults. A default that is empty is there to be replaced: it is not known.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.files import safe_read
+from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
+from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.files import match_files, may_name, names_file
+from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, attributes_of, explain_no_instance, instances
+from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hclexpr import read_template
+from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, mapping, scalar, sequence, unknown
+from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
+from nodelint.forms.terraform.variables import environment_files, read_variables
+from nodelint.text.nodes import UNKNOWN, Node
+
+if TYPE_CHECKING:
+    from nodelint.text.source import Source
+
+_MOST_CALLS = 20
+"""Instances of a module that are built."""
+_DOCUMENTS = "kubectl_path_documents"
+_DEEPEST = 4
+"""Modules that call each other, as far as their arguments are followed."""
+
+
+class TerraformModule:
+    """A folder of Terraform as one of its callers, or nobody, calls it."""
+
+    def __init__(
+        self,
+        modules: Modules,
+        folder: str,
+        given: Mapping[str, Node] | None,
+        root: str,
+        label: str,
+        own: Source | None = None,
+        is_off: str = "",
+    ) -> None:
+        self.modules = modules
+        self.own = own
+        self.is_off = is_off
+        """Why the call has no instance, if so: what it makes is there to be switched on."""
+        self.folder = folder
+        self.root = root
+        self.label = label
+        self.budget = modules.budget
+        self.given = given
+        self.renders: list[tuple[str, Node]] | None = None
+        """What each `templatefile` is called with, by the path of its file, while that is looked for."""
+        self._values: dict[tuple[str, str], Node | None] = {}
+        self._children: dict[str, TerraformModule | None] = {}
+        self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
+        self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
+
+    def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
+        """What works out expressions of a file of the module."""
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
+
+    def lookup(self, word: str, name: str) -> Node | None:
+        """`var.x`, `local.x`, `path.x`, and `module.x.y` as `x.y`; None for what is not known."""
+        if word == "path":
+            return self._path(name)
+        found = {"var": self._variable, "local": self._local, "module": self._output}.get(word)
+        if found is None and word not in MANIFESTS:
+            return None
+        if (word, name) not in self._values:
+            self._values[word, name] = None  # a value that needs itself is not known
+            self._values[word, name] = found(name) if found is not None else self._resource(word, name)
+        return self._values[word, name]
+
+    def _resource(self, kind: str, name: str) -> Node | None:
+        """What a resource says of itself that makes a manifest."""
+        for file in self.modules.files(self.folder):
+            for block in file.blocks:
+                if block.kind == "resource" and block.names == (kind, name):
+                    return manifest_resource(file.attributes(block), self.evaluator(file.source))
+        return None
+
+    def _output(self, path: str) -> Node | None:
+        """What a module of the repository gives back that is called once."""
+        call, _, name = path.partition(".")
+        if not name:
+            return None
+        if call not in self._children:
+            self._children[call] = self._child(call)
+        child = self._children[call]
+        for file in self.modules.files(child.folder) if child is not None else ():
+            for block in file.blocks:
+                if block.kind == "output" and block.names == (name,) and child is not None:
+                    found = file.attributes(block).get("value")
+                    return child.evaluator(file.source).value(found) if found is not None else None
+        return None
+
+    def _child(self, call: str) -> TerraformModule | None:
+        for file in self.modules.files(self.folder):
+            for block in file.blocks:
+                given = file.attributes(block) if block.kind == "module" and block.names == (call,) else {}
+                source = given.pop("source", None)
+                path = source.value if source is not None else None
+                if isinstance(path, str) and path.startswith(".") and not {"count", "for_each"} & given.keys():
+                    args = {name: self.evaluator(file.source).value(value) for name, value in given.items()}
+                    folder = os.path.normpath(os.path.join(self.folder, path))
+                    return TerraformModule(self.modules, folder, args, self.root, self.label, self.own)
+        return None
+
+    def _path(self, name: str) -> Node | None:
+        files = self.modules.files(self.folder)
+        folder = {"module": self.folder, "root": self.root, "cwd": self.root}.get(name)
+        if folder is None or not files:
+            return None
+        return Node(files[0].source, 0, 0, "scalar", "plain", folder)
+
+    @property
+    def declared(self) -> Iterator[tuple[str, str]]:
+        """Its locals and variables, each as the word in front and the name."""
+        yield from self._declared()
+        yield from (("var", block.names[0]) for block in self._variable_blocks())
+
+    def _variable_blocks(self) -> Iterator[TerraformBlock]:
+        blocks = (block for file in self.modules.files(self.folder) for block in file.blocks)
+        return (block for block in blocks if block.kind == "variable" and block.names)
+
+    def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
+        if self._read is None:
+            self._read = {}
+            for file in self.modules.files(self.folder):
+                for block in file.blocks:
+                    if block.kind == "locals":
+                        self._read.update({("local", n): (file, e) for n, e in file.attributes(block).items()})
+                    elif block.kind == "variable" and block.names:
+                        found = file.attributes(block)
+                        if "default" in found:
+                            self._read["var", block.names[0]] = file, found["default"]
+                        if "type" in found:
+                            self._types[block.names[0]] = file, found["type"]
+        return self._read
+
+    def _local(self, name: str) -> Node | None:
+        found = self._declared().get(("local", name))
+        return None if found is None else self.evaluator(found[0].source).value(found[1])
+
+    def _variable(self, name: str) -> Node | None:
+        declared = self._declared().get(("var", name))
+        value = self._given_value(name)
+        if value is None:
+            if declared is None:
+                return self._assumed(name)
+            value = self.evaluator(declared[0].source).value(declared[1])
+            if self.given is None and self.modules.settled:
+                value = unknown(value)
+            if is_empty(value):
+                return empty_default(self._typed(name, value))
+            value = without_gaps(value)
+        return self._typed(name, value)
+
+    def _typed(self, name: str, value: Node) -> Node:
+        """A value as the type of a variable has it."""
+        if name not in self._types:
+            return value
+        file, kind = self._types[name]
+        return converted(value, kind, self.evaluator(file.source))
+
+    def _given_value(self, name: str) -> Node | None:
+        """What the caller gives, or the files of variables; the file that is named beside them comes last."""
+        if self.given is not None:
+            return self.given.get(name)
+        own = self.modules.variables_of(self.own).get(name) if self.own is not None else None
+        return own or self.modules.variable_files(self.folder).get(name)
+
+    def _assumed(self, name: str) -> Node | None:
+        """What the type of a variable says of what nobody gives."""
+        if name not in self._types or self.modules.settled:
+            return None
+        file, kind = self._types[name]
+        value = assumed(kind, self.evaluator(file.source))
+        return None if value is None else without_gaps(value)
+
+    def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
+        """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        if name == "fileset":
+            return self._file_set(args, at)
+        if name not in ("file", "templatefile"):
+            return call_function(name, args, at)
+        path = args[0].value if args else None
+        if not isinstance(path, str):
+            return unknown(at)
+        source = self.modules.source(os.path.normpath(os.path.join(self.folder, path)))
+        if name == "file" or len(args) < 2:
+            if source is None:
+                return unknown(at)
+            return Node(source, 0, len(source.text), "scalar", "plain", source.text)
+        if self.renders is not None:
+            self.renders.append((os.path.normpath(os.path.join(self.folder, path)), args[1]))
+            return unknown(at)
+        names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
+        if source is None or self.budget.depth > 60:
+            return unknown(at)
+        try:
+            pieces = read_template(source.text, 0, len(source.text))
+        except BadExpression:
+            return unknown(at)
+        whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
+        found = self.template(source, names).strict(whole)
+        return found if isinstance(found, TextNode) else unknown(at)
+
+    def _file_set(self, args: list[Node], at: Node) -> Node:
+        folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
+        if not isinstance(folder, str) or not isinstance(pattern, str):
+            return unknown(at)
+        found = match_files(os.path.join(self.folder, folder), pattern)
+        return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
+
+    def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
+        """What works out a template that the module fills in: it knows the names that it is given, and no others."""
+        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
+
+
+class Modules(ModuleFiles):
+    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already.
+
+    With `settled` a default that somebody may replace is not known: one of a module that no file calls.
+    """
+
+    def __init__(self, sources: Sequence[Source] | ModuleFiles = (), settled: bool = False) -> None:
+        super().__init__(sources)
+        self.settled = settled
+        self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
+        self._given: dict[str, dict[str, Node]] = {}
+        self._terragrunt: dict[str, dict[str, list[TerragruntCall]]] = {}
+        self.budget = EvaluationBudget()
+
+    def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
+        """A module as each of its callers calls it; one that nobody calls, by itself."""
+        if (folder, depth) not in self._variants:
+            self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
+            called = list(self._called(folder, depth)) if depth < _DEEPEST else []
+            self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
+        return self._variants[folder, depth]
+
+    def _roots(self, folder: str) -> list[TerraformModule]:
+        """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment."""
+        home = safe_read.repository(folder)
+        if home is not None and home not in self._terragrunt:
+            self._terragrunt[home] = terragrunt_calls(home, self.source, self.budget)
+        calls = self._terragrunt[home].get(folder) if home is not None else None
+        if calls:
+            return [
+                TerraformModule(
+                    self, folder, c.given, c.folder, os.path.relpath(c.folder, folder).replace(os.sep, "/")
+                )
+                for c in calls
+            ]
+        found = [TerraformModule(self, folder, None, folder, "")]
+        declared = {name for word, name in found[0].declared if word == "var"}
+        for source in environment_files(folder, self.source):
+            given = self.variables_of(source)
+            if given and 2 * len(declared & given.keys()) > len(given):
+                label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
+                found.append(TerraformModule(self, folder, None, folder, label, source))
+        return found
+
+    def variables_of(self, source: Source) -> dict[str, Node]:
+        """What a file of variables gives."""
+        if source.path not in self._given:
+            self._given[source.path] = dict(read_variables(source, self.budget))
+        return self._given[source.path]
+
+    def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
+        for path in self.callers(folder):
+            around = os.path.dirname(path)
+            for called, file, block in self.local_calls(path) if around != folder else ():
+                if called == folder:
+                    given = file.attributes(block)
+                    del given["source"]
+                    yield from self._instances(file, block, given, folder, depth)
+
+    def _instances(
+        self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
+    ) -> Iterator[TerraformModule]:
+        for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
+            evaluator = caller.evaluator(file.source)
+            is_off = caller.is_off or explain_no_instance(given, evaluator)
+            for names in instances(given, evaluator):
+                inside = evaluator.inside(names)
+                args = {name: inside.value(value) for name, value in given.items()}
+                around = os.path.relpath(os.path.dirname(os.path.abspath(file.source.path)), folder)
+                label = f"module.{'.'.join(block.names)} of {around.replace(os.sep, '/')}"
+                yield TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
+
+    def variable_files(self, folder: str) -> dict[str, Node]:
+        """The values of the files that Terraform reads by itself."""
+        if folder not in self._given:
+            try:
+                listed = os.listdir(folder)
+            except OSError:
+                listed = []
+            names = sorted({*listed, *map(os.path.basename, self._handed_in.get(folder, ()))})
+            auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
+            found: dict[str, Node] = {}
+            for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
+                source = self.source(os.path.join(folder, name)) if name in names else None
+                if source is not None:
+                    found.update(read_variables(source, self.budget))
+            self._given[folder] = found
+        return self._given[folder]
+
+    def template_calls(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
+        """What each call of `templatefile` fills into a file, with the module that it stands in."""
+        whole = os.path.abspath(path)
+        source, name = self.source(whole), os.path.basename(path)
+        if source is None:
+            return []
+        found: list[tuple[Evaluator, TerraformModule]] = []
+        for near in self.near(os.path.dirname(whole)):
+            caller = self.source(near)
+            if caller is None or not may_name(caller.text, name):
+                continue
+            file = self.file(near)
+            assert file is not None
+            for module in self.variants(os.path.dirname(near)):
+                module.budget = self.budget
+                for values in _calls(file, module, whole):
+                    names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
+                    found.append((module.template(source, names), module))
+                    if len(found) >= _MOST_CALLS:
+                        return found
+        return found
+
+
+def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
+    """What each call of a file gives to a template, by the template's whole path."""
+    module.renders = []
+    found: list[Node] = []
+    for block in file.blocks:
+        written = file.source.text[block.start : block.end]
+        if "templat" not in written and _DOCUMENTS not in written:
+            continue
+        outer = file.attributes(block)
+        evaluator = module.evaluator(file.source)
+        for names in instances(outer, evaluator):
+            inside = evaluator.inside(names)
+            for attribute in attributes_of(file.words, block):
+                if "templatefile" in file.source.text[attribute.value.start : attribute.value.end]:
+                    inside.value(attribute.value)
+            if (
+                block.kind == "data"
+                and block.names[:1] == ("template_file",)
+                and {"template", "vars"} <= outer.keys()
+            ):
+                text = inside.value(outer["template"])
+                if os.path.abspath(text.source.path) == template and text.value is not UNKNOWN:
+                    found.append(inside.value(outer["vars"]))
+            if block.kind == "data" and block.names[:1] == (_DOCUMENTS,) and "pattern" in outer:
+                pattern = inside.value(outer["pattern"]).value
+                if isinstance(pattern, str) and names_file(os.path.join(module.folder, pattern), template):
+                    found.append(
+                        inside.value(outer["vars"])
+                        if "vars" in outer
+                        else mapping(inside.place(outer["pattern"]), ())
+                    )
+    found += [values for path, values in module.renders if path == template]
+    module.renders = None
+    return found

@@ -1,0 +1,73 @@
+"""Files of variables: those that Terraform reads by itself, and those of an environment, which `-var-file` names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
+from nodelint.forms.terraform.fill import TerraformBlock, attributes_of
+from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.nodes import unknown
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.text.nodes import Node
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+if TYPE_CHECKING:
+    from nodelint.text.source import Source
+
+_ENDS = (".tfvars", ".tfvars.json")
+_BY_ITSELF = ("terraform.tfvars", "terraform.tfvars.json")
+_MODULE_ENDS = (".tf", ".tofu")
+_MOST_FILES = 10
+"""Files of variables that one root module is built with."""
+_MOST_ENTRIES = 500
+"""Entries of folders that are looked through for them."""
+_DEEPEST = 2
+"""Folders below a root module, such as `environments/prod`."""
+
+
+def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
+    """The variables that a file of variables gives. Raises `EvaluationLimit`."""
+    if source.path.endswith(".json"):
+        try:
+            roots = compose(source, source.text, 0, masked=False)
+        except Unreadable:
+            return
+        for entry in roots[0].entries if roots and roots[0] is not None else ():
+            if entry.name is not None:
+                yield entry.name, entry.value
+        return
+    words = Text(source.text, 0, len(source.text))
+    nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
+    for attribute in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
+        if not attribute.depth:
+            yield attribute.name, Evaluator(nothing, budget).value(attribute.value)
+
+
+def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
+    """The files of variables beside a root module and below it that somebody has to name, in order of path."""
+    left = _MOST_ENTRIES
+    found: list[str] = []
+    pending = [(folder, 0)]
+    while pending and left > 0:
+        around, depth = pending.pop()
+        try:
+            names = sorted(os.listdir(around))
+        except OSError:
+            names = []
+        left -= len(names)
+        if depth and any(name.endswith(_MODULE_ENDS) for name in names):
+            continue  # a module of its own, with variables of its own
+        for name in names:
+            path = os.path.join(around, name)
+            if name.endswith(_ENDS):
+                by_itself = name in _BY_ITSELF or name.endswith((".auto.tfvars", ".auto.tfvars.json"))
+                if depth or not by_itself:
+                    found.append(path)
+            elif depth < _DEEPEST and not name.startswith(".") and "." not in name and os.path.isdir(path):
+                pending.append((path, depth + 1))
+    sources = (read(path) for path in sorted(found)[:_MOST_FILES])
+    return (source for source in sources if source is not None)

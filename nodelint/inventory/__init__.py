@@ -1,0 +1,259 @@
+"""What the clusters get of a repository's files: built objects, and where each of their values is written.
+
+Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
+chart, an overlay or a module is what the others are told.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.safe_read import read
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.external.render import Rendering
+    from nodelint.forms.kustomize.build import UnbuiltOverlay
+    from nodelint.forms.rendered import Built, Unbuilt
+    from nodelint.model.manifest import Object
+    from nodelint.text import Source
+
+
+_LARGEST = 1 << 20
+"""Bytes of a kustomization that is looked into where nothing else is to be read."""
+
+
+_VALUES_OF_OTHERS = ("argoproj.io/", "helm.toolkit", "helmCharts")
+"""Words of objects that give values to charts; a file without a `kind` may hold nothing but values."""
+
+
+_GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
+"""The head of a block of Terraform that gives values to what may be elsewhere."""
+
+
+_FLUX = "kustomize.toolkit.fluxcd.io"
+"""The group of Flux's Kustomizations, which fill in variables."""
+
+
+_ARGO = "argoproj.io/"
+"""The group of Argo CD's Applications, which may patch what they apply."""
+
+
+class Inventory(NamedTuple):
+    """The files that were read, and what is built of some of them.
+
+    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere.
+    """
+
+    files: Sequence[Source]
+    built: Sequence[Built] = ()
+    unbuilt: Sequence[UnbuiltOverlay] = ()
+    kustomizations: Sequence[str] = ()
+    remote: Sequence[Unbuilt] = ()
+
+    @property
+    def sources(self) -> list[Source]:
+        """The texts that the clusters get: what is built, and the files that nothing is built of."""
+        replaced = {path for built in self.built for path in built.replaces}
+        left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
+        return [*left, *(built.source for built in self.built)]
+
+    def unbuilt_notes(self) -> Iterator[str]:
+        """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
+        for overlay in self.unbuilt:
+            if not overlay.fails:
+                place = f"{overlay.why.path}:{overlay.why.line}"
+                yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
+        yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
+
+    def left_out_notes(self) -> Iterator[str]:
+        """What is said of overlays that are not built, and of objects that are left out."""
+        from nodelint.model.documents import left_out
+
+        yield from self.unbuilt_notes()
+        for source in self.sources:
+            yield from (f"{source.path}: {obj.label} is left out: {reason}" for obj, reason in left_out(source))
+
+    def objects(self, foreign: bool = False) -> Iterator[Object]:
+        """Karpenter's objects, as `model.documents.objects` gives those of one text."""
+        from nodelint.model.documents import objects
+
+        for source in self.sources:
+            yield from objects(source, foreign)
+
+
+def build(
+    files: Sequence[Source], rendering: Rendering | None = None, kustomizations: Sequence[str] = ()
+) -> Inventory:
+    """Build what the clusters get of files.
+
+    Overlays are those of `kustomizations`, the paths of their own files. Charts get their default values and, one by
+    one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
+    helm have come to, where they were run.
+    """
+    built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
+    if may_fill(files):
+        from nodelint.forms.helm.filled_charts import filled_charts
+        from nodelint.forms.terraform.rendered import filled_by_terraform
+
+        if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
+            built += filled_charts(files, overlays)
+        made = list(filled_by_terraform(files))
+        for source in files:
+            path = os.path.abspath(source.path)
+            source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
+        built += made
+    node_groups = next((source.node_groups for source in files if source.node_groups), ())
+    unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
+    for built_text in built:
+        for text in built_text.texts:
+            text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
+            text.unread_keys = unread_keys
+    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+
+
+def _build_overlays(
+    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str]
+) -> tuple[list[Built], list[UnbuiltOverlay], list[Built]]:
+    """What overlays come to, which cannot be built, and those that a chart's releases may stand in."""
+    built: list[Built] = []
+    unbuilt: list[UnbuiltOverlay] = []
+    overlays: list[Built] = []
+    if rendering is not None and rendering.builds:
+        from nodelint.forms.external.render import build_rendered
+
+        built += build_rendered(rendering, files)
+    if kustomizations:
+        from nodelint.forms.kustomize.overlays import build_native
+
+        done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
+        overlays, unbuilt = build_native(files, kustomizations, done)
+        built += overlays
+    if any(_FLUX in source.text for source in files):
+        from nodelint.forms.flux.kustomizations import build_flux
+
+        built, more = build_flux(files, built)
+        unbuilt += more
+    if kustomizations and any(_ARGO in source.text for source in files):
+        from nodelint.forms.argocd.kustomizations import build_argo
+
+        built, more = build_argo(files, built)
+        unbuilt += more
+    if rendering is None or not rendering.builds:
+        overlays = list(built)  # with what Flux and Argo CD make of them
+    return built, unbuilt, overlays
+
+
+def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
+    """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
+    import re  # a run over plain files needs none of it
+
+    terraform = [f for f in files if f.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, f.text)]
+    manifests = [f for f in files if "kind:" in f.text and not any(word in f.text for word in _VALUES_OF_OTHERS)]
+    if not terraform and len(manifests) == len(files):
+        return ()
+    from nodelint.forms.helm.remote_values import find_remote_values
+
+    found = list(find_remote_values(files, {part for text in built for part in text.parts}))
+    if terraform:
+        from nodelint.forms.terraform.remote_modules import find_remote_inputs
+
+        found += find_remote_inputs(terraform)
+    return tuple(found)
+
+
+def may_fill(files: Sequence[Source]) -> bool:
+    """Whether a template of a chart or of Terraform may be among files; where none is, nothing is loaded."""
+    if any(source.may_be_template for source in files):
+        return True
+    if not any("${" in source.text or source.path.endswith((".tf", ".tofu")) for source in files):
+        return False
+    from nodelint.forms.terraform.filled_texts import any_filled
+
+    return any_filled(files)
+
+
+def read_inventory(
+    found: Discovery,
+    rendering: Rendering | None = None,
+    add_more: Callable[[Iterable[Object]], bool] | None = None,
+) -> Inventory:
+    """Build what the clusters get of the files that were found: the one call by which a command has its objects.
+
+    Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
+    `add_more` adds sources for which the objects have to be known, and says whether there are any.
+    """
+    inventory = _build_found(found, rendering)
+    if add_more is not None and add_more(inventory.objects()):
+        inventory = _build_found(found, rendering)
+    _note_unread(found, inventory)
+    return inventory
+
+
+def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
+    helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
+    if not helm and may_fill(found.sources):
+        from nodelint.forms.helm.filled_charts import read_releases, values_beside, values_elsewhere
+        from nodelint.forms.helm.including_templates import find_including_templates
+
+        found.sources += find_including_templates(found.sources, found.seen)
+        found.sources += read_releases(found.sources, found.releases, found.also)
+        found.sources += values_beside(found.sources, found.seen)
+        found.sources += values_elsewhere(found.sources, found.seen)
+    if found.kustomizing and found.sources:
+        from nodelint.forms.flux.kustomizations import read_kustomizations
+
+        found.sources += read_kustomizations(found.sources, found.kustomizing, found.seen)
+    inventory = build(found.sources, rendering, kustomizations_of(found))
+    if found.also is None:  # whoever asks for workloads hears of those that are not known
+        spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
+        inventory = inventory._replace(unbuilt=tuple(spoken_of))
+    if inventory.built:
+        from nodelint.forms.rendered import find_parts
+
+        found.sources += find_parts(inventory.built, found)
+    return inventory
+
+
+def _note_unread(found: Discovery, inventory: Inventory) -> None:
+    """Name the files that were asked for and of which nothing can be built."""
+    has_terraform = any(source.path.endswith((".tf", ".tofu", ".tf.json")) for source in found.sources)
+    if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
+        from nodelint.inventory.unread_inputs import find_unread_inputs
+
+        named = {
+            place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
+        }
+        found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations, named)
+    for overlay in inventory.unbuilt:
+        place = f"{overlay.why.path}:{overlay.why.line}"
+        if overlay.fails and all(path != place for path, _ in found.unreadable):
+            found.unreadable.append((place, f"not built: {overlay.why.reason}"))
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a kustomization takes something from beside or above its folder."""
+    try:
+        return b"../" in read(path, _LARGEST)
+    except (OSError, ValueError):
+        return False
+
+
+def kustomizations_of(found: Discovery) -> list[str]:
+    """The paths of the kustomizations that were asked for, and those beside files that were named."""
+    # Asked of each file of the run, and most end in another way.
+    ending = [path for path in found.seen if path.endswith(KUSTOMIZATIONS)]
+    paths = [path for path in ending if os.path.basename(path) in KUSTOMIZATIONS]
+    if not found.sources:
+        return sorted(filter(_leads_out, paths))
+    for path in found.seen if not found.folders else ():
+        folder = os.path.dirname(path)
+        candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
+        paths += [path for path in candidates if path not in found.seen and os.path.isfile(path)]
+    return sorted(dict.fromkeys(paths))

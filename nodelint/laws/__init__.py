@@ -1,0 +1,1 @@
+"""The laws that every rule keeps, tried over the examples of its page."""

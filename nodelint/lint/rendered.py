@@ -1,0 +1,441 @@
+"""Built objects judged, and what is found in them said of the places where their values are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.lint.judging import judge_objects
+from nodelint.lint.results import Result, Skipped
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Edit, Finding, Span, Suggestion, span_of
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.text import Node
+
+if TYPE_CHECKING:
+    from nodelint.forms.rendered import Built, LedEdits, ValueOrigin
+    from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
+    from nodelint.model.manifest import Object
+    from nodelint.releases.release_choice import Chosen
+    from nodelint.rule.definition import Rule
+    from nodelint.text import Source, SourceText
+
+_ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
+"""Rules about names, which whoever installs a chart gives."""
+_ABOUT_CODE = (
+    "default-never-printed",
+    "fixed-class-kind",
+    "nil-pointer",
+    "repeated-by-loop",
+    "required-field-not-printed",
+    "unprinted-field",
+    "unquoted-value",
+    "value-never-printed",
+)
+"""Rules about the code of a template, which is judged before it is filled in."""
+
+
+def is_about_defaults(rule: Rule) -> bool:
+    """Whether a rule says what holds in whatever account, and whatever names are given."""
+    return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
+
+
+class BuiltOutcome(NamedTuple):
+    """What is said of files and built objects together."""
+
+    told: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+    objects: list[Object]
+    chosen: dict[int, tuple[Chosen, ...]]
+
+
+class Replacement:
+    """Built objects in the place of the files that they are built of."""
+
+    def __init__(self, built: Sequence[Built]) -> None:
+        self._built = built
+        sure = [built_text for built_text in built if not built_text.by_default]
+        self._replaced = {path for built_text in sure for path in built_text.replaces}
+        self._parts = {path for built_text in built for path in built_text.parts}
+        self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
+        self._texts = [built_text.source.text for built_text in sure]
+
+    def left(self, objects: Sequence[Object]) -> list[Object]:
+        """The objects of files that are judged as they are written: those of templates, as their code is judged.
+
+        What a chart makes of its values is known: it is not guessed from the values alone.
+        """
+        return [
+            obj
+            for obj in objects
+            if not (obj.of_values and _path(obj.source) in self._parts)
+            and (obj.source.masked or not self._is_replaced(obj.source))
+        ]
+
+    def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
+        """The objects as the clusters get them; `judged` are those in the files."""
+        replaced = {path for built in self._built for path in built.replaces}
+        left = [obj for obj in judged if _path(obj.source) not in replaced]
+        return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
+
+    def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
+        """What is not judged of files, less what is judged in what is built of them."""
+        return [skip for skip in skipped if not self.is_judged(skip, rules)]
+
+    def is_judged(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+        """Whether what is not judged of a file is judged in what is built of it."""
+        path = os.path.abspath(skip.path) if skip.path else ""
+        if path in self._filled and skip.rule is not None and skip.fact is None:
+            return is_about_defaults(rules[skip.rule])
+        if path in self._filled and skip.rule is None and skip.object is None:
+            return True  # a template that is no YAML by itself, and is once values are filled in
+        return path in self._replaced
+
+    def judge(
+        self,
+        setup: RuleSetup,
+        plain: Outcome,
+        objects: Sequence[Object],
+        read: tuple[Sequence[Source], Sequence[Source]],
+        map_objects: ObjectMap,
+    ) -> BuiltOutcome:
+        """Judge what is built, and say it with what is `plain` from the files alone."""
+        results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
+        made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
+        known = list(results)
+        counts = Counter(path for built in self._built for path in built.parts)
+        shared = {path for path, count in counts.items() if count > 1}
+        holders: dict[object, list[Built]] = {}
+        for world in _worlds(self._built):
+            before = len(made.told)
+            _World(world, setup, read, map_objects, shared).judge(made, known)
+            for result in made.told[before:]:
+                holders.setdefault(_fix_mark(result), []).extend(world)
+        made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
+        for world in self._settled_worlds(setup):
+            _World(world, setup, read, map_objects, shared, settled=True).judge(made, [*known, *made.told])
+        return made
+
+    def _spare_others(
+        self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
+    ) -> Result:
+        """A finding without a fix that changes what others make of the same file, where nothing is said of these."""
+        edits = result.finding.edits
+        changed = {_path(edit.source) for edit in edits} & set(shared)
+        holding = holders.get(_fix_mark(result)) if changed else None
+        if holding is None:
+            return result
+        own = {id(built) for built in holding}
+        others = (b for b in self._built if id(b) not in own and not b.by_default and changed.intersection(b.parts))
+        if all(built.stays(edits) for built in others):
+            return result
+        return result._replace(finding=result.finding._replace(edits=()))
+
+    def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
+        """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
+        if all(is_about_defaults(rule) for rule in setup.running):
+            return []
+        paths = {path: built.settle for built in self._built if built.settle is not None for path in built.replaces}
+        return _worlds([built for settle in paths.values() for built in settle()])
+
+    def _is_replaced(self, source: SourceText) -> bool:
+        return bool(self._replaced) and _path(source) in self._replaced
+
+    def _is_about_code(self, result: Result) -> bool:
+        """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
+        span = result.span
+        text = span.source.text[span.start : span.end]
+        if not span.source.masked or not text:
+            return False
+        is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
+        return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
+
+
+def _path(source: SourceText) -> str:
+    return os.path.abspath(source.path)
+
+
+def _worlds(built: Sequence[Built]) -> list[list[Built]]:
+    """What is built, by the cluster that it is for; what charts come to by default stands side by side.
+
+    Of a file that a root module of Terraform takes several times, each world has it once.
+    """
+    found: dict[tuple[object, ...], list[Built]] = {}
+    modules: dict[str, dict[str, list[Built]]] = {}
+    for built_text in built:
+        if built_text.settle is not None:
+            modules.setdefault(built_text.cluster, {}).setdefault(_path(built_text.source), []).append(built_text)
+            continue
+        key = (
+            ("default",)
+            if built_text.by_default and not built_text.given
+            else (built_text.cluster, *map(id, built_text.given))
+        )
+        found.setdefault(key, []).append(built_text)
+    for files in modules.values():
+        for n in range(max(map(len, files.values()))):
+            found[id(files), n] = [calls[min(n, len(calls) - 1)] for calls in files.values()]
+    return list(found.values())
+
+
+class _World:
+    """What is built for one cluster, and the files that are no part of it."""
+
+    def __init__(
+        self,
+        built: list[Built],
+        setup: RuleSetup,
+        read: tuple[Sequence[Source], Sequence[Source]],
+        map_objects: ObjectMap,
+        shared: set[str],
+        settled: bool = False,
+    ) -> None:
+        self._shared = shared
+        self._built = built
+        self._settled = settled
+        self._by_default = built[0].by_default
+        if self._by_default:
+            running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
+            running = [rule for rule in running if rule.name not in _ABOUT_CODE]
+            reporting = setup.reporting & {rule.name for rule in running}
+            setup = setup._replace(running=running, reporting=reporting)
+        self._setup = setup
+        self._read = read
+        self._each = map_objects
+        parts = {path for built_text in built for path in built_text.parts}
+        around = [source for source in (*read[0], *read[1]) if _path(source) not in parts]
+        self._around = [obj for source in around for obj in objects(source, foreign=True)]
+        self._asked = {id(source) for source in read[0]}
+
+    def judge(self, made: BuiltOutcome, known: list[Result]) -> None:
+        """Add what is found; `known` are findings of which nothing is said twice."""
+        most = max(len(built.texts) for built in self._built)
+        rounds = [self._judge_reading(number, made) for number in range(most)]
+        known_mistakes = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
+        given = self._built[0].given
+        places = {(result.rule.name, result.span) for result in made.told}
+        for mark, result in rounds[0].items():
+            if not all(mark in others for others in rounds[1:]) or _mistake(result) in known_mistakes:
+                continue
+            if self._by_default and _is_repeated(result, known):
+                continue
+            if given and ((result.rule.name, result.span) in places or not _has_part(result, given)):
+                continue
+            known_mistakes.add(_mistake(result))
+            made.told.append(result)
+
+    def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
+        """What is found where all that is not known is there in one way, by what tells findings apart."""
+        texts = [built.texts[min(number, len(built.readings))] for built in self._built]
+        built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
+        built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
+        outcome = judge_objects(self._setup, built_objects, self._around, texts, lambda _: self._each)
+        made.faults.extend(outcome.faults)
+        if not self._by_default:
+            self._add_objects(built_objects, outcome, built_of, made)
+        elif number == 0 and not self._settled:
+            written = {id(obj): built_of[id(obj.source)].written_object(obj) for obj in built_objects}
+            have = {(obj.kind, str(obj.name), obj.source.path) for obj in made.objects}
+            # What a template prints of values or of a named template alone is written as an object nowhere.
+            made.objects.extend(
+                obj
+                for obj in built_objects
+                if written[id(obj)] is None and (obj.kind, str(obj.name), obj.source.path) not in have
+            )
+            self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
+        results = outcome.results
+        if self._settled and any(
+            isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
+        ):
+            results = [result for result in results if result.rule.name != "unknown-node-class"]
+        found: dict[object, Result] = {}
+        unfixed: list[_Unfixed] = []
+        for result in results:
+            built = built_of.get(id(result.span.source))
+            led = self._place(result) if built is None else self._lead(result, built, fixing=number == 0)
+            if led is None:
+                continue
+            mark = led.rule.name, led.span, led.finding.message
+            if mark not in found:
+                found[mark] = led
+                has_lost = bool(result.finding.edits) and not led.finding.edits
+                if has_lost and built is not None and not self._by_default:
+                    unfixed.append((mark, led, built, result.finding.edits))
+        found.update(self._with_fixes(unfixed))
+        return found
+
+    def _place(self, result: Result) -> Result | None:
+        """A finding that a rule says of a file itself; None where nothing of this cluster is built of that file."""
+        path = _path(result.span.source)
+        built = next((built for built in self._built if path in built.parts), None)
+        if built is None or (built.asked is not None and path not in built.asked):
+            return None
+        return result._replace(object=_find_written_object(result.object, built, result.finding.at))
+
+    def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
+        """A finding about what is built as one about the files; None where none of those asked for has a part."""
+        finding = result.finding
+        origin = built.find_origin(finding.at)
+        if origin is None:
+            return None
+        also = list(_lead_also(finding.also, built))
+        at, steps = self._choose_place(origin, built)
+        if at is None:
+            return None
+        also = [*steps, *also] if built.by_default else [*also, *steps]
+        also += _list_given_parts(result, [at, *(place.at for place in also)], built)
+        edits = self._lead_edits(finding, at, built) if fixing and finding.edits else None
+        safety = "unsafe" if edits is not None and edits.shared else finding.safety
+        led = finding._replace(
+            at=at,
+            also=also,
+            covers=(),
+            edits=edits.edits if edits is not None else (),
+            safety=safety,
+            suggestions=tuple(self._lead_suggestions(finding, at, built)) if fixing else (),
+        )
+        through = tuple(span_of(step.at) for step in origin.through)
+        return result._replace(finding=led, object=_find_written_object(result.object, built, at), through=through)
+
+    def _lead_edits(self, finding: Finding, at: Node | Span, built: Built) -> LedEdits | None:
+        """The edits of a finding as edits of files; None where they change what another cluster has, too."""
+        edits = built.lead_edits(finding.edits)
+        if edits is None or built.by_default:
+            return edits
+        changed = {_path(edit.source) for edit in edits.edits} - {_path(at.source)}
+        return None if changed & self._shared else edits
+
+    def _lead_suggestions(self, finding: Finding, at: Node | Span, built: Built) -> Iterator[Suggestion]:
+        for suggestion in finding.suggestions:
+            edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, built)
+            if edits is not None:
+                yield suggestion._replace(edits=edits.edits)
+
+    def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
+        """The place that a finding is said of, and the others that have a part in it.
+
+        That is where the value is written, in a file that was asked for; else what of these takes the value in.
+        """
+        if not built.by_default:
+            wanted = built.asked is None or _path(origin.at.source) in built.asked
+            return (origin.at, origin.through) if wanted else (None, ())
+        if not self._is_requested(origin.at):
+            for step in origin.through:
+                if self._is_requested(step.at):
+                    return step.at, (Also(origin.at, origin.role),) if origin.role else ()
+        return origin.at, origin.through
+
+    def _is_requested(self, at: Node | Span) -> bool:
+        return id(at.source) in self._asked
+
+    def _add_objects(
+        self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
+    ) -> None:
+        """Count the objects in the files that something is built of, and what is not judged of them."""
+        written = _map_to_written(objects, built_of)
+        have = {id(obj) for obj in made.objects}
+        made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
+        made.chosen.update({id(written[key]): choices for key, choices in outcome.chosen.items()})
+        self._add_skips(outcome, written, made)
+
+    def _add_skips(self, outcome: Outcome, written: Mapping[int, Object], made: BuiltOutcome) -> None:
+        """Say what is not judged of what is built as said of the objects in the files."""
+        for skip in outcome.skipped:
+            obj = None if skip.object is None else written.get(id(skip.object), skip.object)
+            path = skip.path and (obj.source.path if obj is not None else skip.path)
+            made.skipped.append(skip._replace(path=path, object=obj))
+
+    def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
+        """The findings with the fixes that their rules offer for the objects as they are written.
+
+        A field that is added, say, has no place of its own before. The fix holds where the rule says the very same
+        of the file, and where the file then comes to what it would make of the built object.
+        """
+        owners = {id(result.object): result.object for _, result, *_ in unfixed if result.object is not None}
+        if not owners:
+            return
+        names = {result.rule.name for _, result, *_ in unfixed}
+        running = [rule for rule in self._setup.running if rule.name in names]
+        setup = self._setup._replace(running=running, reporting=self._setup.reporting & names)
+        alone = judge_objects(setup, list(owners.values()), self._around, (), lambda _: self._each)
+        fixes = {(r.rule.name, r.span, r.finding.message): r.finding for r in alone.results if r.finding.edits}
+        for mark, result, built, edits in unfixed:
+            same = fixes.get((result.rule.name, result.span, result.finding.message))
+            if same is not None and built.confirms(edits, same.edits):
+                yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
+
+
+_Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
+"""What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
+
+
+def _map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
+    """The objects in the files that those of built texts are made of, by the id of these."""
+    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
+
+
+def _find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
+    """The object of a finding in the files: the one around its place, else the one that it was made of."""
+    if obj is None:
+        return None
+    from nodelint.forms.rendered import object_around
+
+    if built.by_default:
+        return built.written_object(obj) or obj
+    return object_around(at, obj.kind) or built.written_object(obj) or obj
+
+
+def _lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
+    for place in also:
+        origin = built.find_origin(place.at)
+        if origin is not None:
+            yield Also(origin.at, place.message)
+
+
+def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
+    """The values of the files that an object is built with, beside what a finding shows, where it shows none of them.
+
+    What is wrong with a key that the template writes may be the value beside it.
+    """
+    files = {id(file) for file in built.given}
+    if not files or any(id(place.source) in files for place in places):
+        return
+    shown = False
+    for node in (result.finding.at, *(place.at for place in result.finding.also)):
+        around = node.parent if isinstance(node, Node) else None
+        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
+        origins = (built.find_origin(part) for part in parts)
+        own = next((origin.at for origin in origins if origin is not None and id(origin.at.source) in files), None)
+        if own is not None:
+            shown = True
+            yield Also(own, "a value of this file")
+    if not shown and result.severity == "error":
+        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def _fix_mark(result: Result) -> object:
+    """What is one fix of one place, in whatever is built of that."""
+    return result.rule.name, result.span, tuple(result.finding.edits)
+
+
+def _mistake(result: Result) -> tuple[object, ...]:
+    """What is one mistake: a place and its message without numbers, which differ from object to object."""
+    span = result.span
+    message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
+    return result.rule.name, span.source.path, span.start, span.end, message
+
+
+def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
+    """Whether the template says the same before it is filled in."""
+    at = result.span
+    return any(other.rule is result.rule and other.span.touches(at) for other in known)
+
+
+def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
+    spans = (result.span, *(place.span for place in result.finding.also))
+    return any(span.source is file for span in spans for file in files)

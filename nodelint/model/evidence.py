@@ -1,0 +1,98 @@
+"""What a piece of evidence is, and which versions, as they are written, pin a release.
+
+A range that allows one minor version (`~1.4`, `1.4.x`) is weaker evidence: it is read as the newest patch known of
+that version, and counts where nothing else that is as near does. A wider range, a template and a version with a
+suffix state nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    About = Literal["karpenter", "kubernetes"]
+else:
+    About = str
+
+
+STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE = 0, 1, 2, 3, 4
+"""How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
+of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
+README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
+such as 2.1.0 of somebody's own chart, counts nowhere, and is only named."""
+
+CHART = r"(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
+"""A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder."""
+
+_EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
+_MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
+_TILDE = r"~>?\s*v?(\d{1,3})\.(\d{1,3})\.\d{1,3}"
+_OF_KUBERNETES = r"v?1\.(\d\d)(?:\.\d{1,3})?"
+
+_LAST_BEFORE_1 = 37
+_FURTHER = 20
+"""Minor versions beyond the newest one known that are still taken for Karpenter's."""
+
+
+class Evidence(NamedTuple):
+    """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
+
+    `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
+    LOOSE, FOR_READERS or NO_RELEASE. `of_image` says that it is the tag of the controller's image, not of a chart.
+    """
+
+    about: About
+    version: str
+    path: str
+    line: int
+    by: str
+    weight: int = STATED
+    of_image: bool = False
+
+    @property
+    def place(self) -> str:
+        """`path:line`."""
+        return f"{self.path}:{self.line}"
+
+    @property
+    def installs(self) -> bool:
+        """Whether the line says what is installed. An image in values says it only where somebody uses the file."""
+        return not self.of_image and self.weight <= DEFAULT
+
+    @property
+    def karpenter(self) -> Version:
+        """The release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
+        numbers = tuple(int(part) for part in self.version.split("."))
+        return target(self.version) if (1,) <= numbers < (2,) else Version(*(*numbers, 0)[:3])
+
+    @property
+    def kubernetes(self) -> KubernetesVersion:
+        """The version of Kubernetes."""
+        return KubernetesVersion.parse(self.version)
+
+
+def stated(about: About, text: str, path: str, line: int, by: str, weight: int = STATED) -> Evidence | None:
+    """The evidence that a version, as it is written, makes; None where it pins no release."""
+    text = text.strip()
+    if about == "kubernetes":
+        minor = re.fullmatch(_OF_KUBERNETES, text)
+        return Evidence(about, f"1.{minor[1]}", path, line, by, weight) if minor else None
+    exact = re.fullmatch(_EXACT, text)
+    if exact is not None:
+        numbers = [int(number) for number in exact.groups()]
+    else:
+        found = re.fullmatch(_MINOR, text) or re.fullmatch(_TILDE, text)
+        if found is None:
+            return None
+        numbers, weight = [int(number) for number in found.groups()], LOOSE
+    likely = 0 < numbers[1] <= _LAST_BEFORE_1 if numbers[0] == 0 else numbers[1] <= NEWEST.minor + _FURTHER
+    if numbers[0] > 1 or not likely:
+        weight = NO_RELEASE
+    return Evidence(about, ".".join(map(str, numbers)), path, line, by, weight)

@@ -1,0 +1,214 @@
+"""Which releases of Karpenter and Kubernetes a repository runs, as its files state it, and for which objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+from nodelint.files import safe_read
+from nodelint.files.discover import is_readme
+from nodelint.files.safe_read import repository
+from nodelint.model.evidence import FOR_READERS, NO_RELEASE, About, Evidence
+from nodelint.model.releases import Version
+from nodelint.text import Source
+
+__all__ = ["Evidence", "Stated", "evidence_of"]
+
+_LARGEST = 4 << 20
+"""Bytes of a file; those that state a release are small."""
+
+_YAML = (".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock")
+_FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
+
+_SET_ASIDE = frozenset(
+    {
+        *(
+            "archive",
+            "archived",
+            "archives",
+            "attic",
+            "backup",
+            "backups",
+            "bak",
+            "deprecated",
+            "disabled",
+            "example",
+        ),
+        *("examples", "fixtures", "legacy", "obsolete", "old", "sample", "samples", "testdata", "tests"),
+    }
+)
+"""Folders that are no part of what runs: what they state is about what they hold, and nothing else. A file of such
+a name, `sample.tfvars` say, states nothing.
+"""
+
+
+class Stated:
+    """All that was found, asked by path."""
+
+    def __init__(self, evidence: Iterable[Evidence]) -> None:
+        unique: dict[tuple[About, str, int, str], Evidence] = {}
+        for item in evidence:
+            key = (item.about, item.path, item.line, item.version)
+            if key not in unique or item.weight < unique[key].weight:
+                unique[key] = item
+        self.all = tuple(evidence for evidence in unique.values() if evidence.weight != NO_RELEASE)
+        self._no_release = tuple(evidence for evidence in unique.values() if evidence.weight == NO_RELEASE)
+        self._folders = {evidence: _folders(evidence.path) for evidence in unique.values()}
+        self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
+        self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
+        self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything was found, be it what cannot be a release of Karpenter."""
+        return bool(self.all or self._no_release)
+
+    def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
+        """The evidence for what a file holds, one piece for each release; several where they disagree.
+
+        The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether
+        it lies in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        Karpenter, for objects that none of them serves.
+        """
+        if path == "-":
+            return ()
+        key = (about, os.path.dirname(path), least)
+        if key not in self._found:
+            self._found[key] = self._nearest(about, _folders(path), least)
+        return self._found[key]
+
+    def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
+        """What root modules of Terraform themselves state: each by its folder, or the file of variables of a build.
+
+        What a root states is about what it builds, wherever the files of its modules are.
+        """
+        found: dict[str, Evidence] = {}
+        for root in roots:
+
+            def is_own(evidence: Evidence, root: str = root) -> bool:
+                path = os.path.abspath(evidence.path)
+                return root in (path, os.path.dirname(path))
+
+            for evidence in self._nearest(about, _folders(os.path.join(root, "")), least, is_own):
+                found.setdefault(evidence.version, evidence)
+        return tuple(found.values())
+
+    def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
+        """What states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be it.
+
+        That is a version that Karpenter never had, and one that is older than `least`.
+        """
+        if path == "-":
+            return ()
+        least_shared = max((_shared(_folders(path), self._folders[evidence]) for evidence in chosen), default=0)
+        found = []
+        for evidence in (*self._no_release, *self.all):
+            refused = evidence.weight == NO_RELEASE or (least is not None and evidence.karpenter < least)
+            if evidence.about == "karpenter" and refused and evidence.weight != FOR_READERS:
+                shared = self._shared(_folders(path), evidence)
+                if shared is not None and (not chosen or shared > least_shared):
+                    found.append((-shared, evidence.place, evidence))
+        return tuple(evidence for *_, evidence in sorted(found)[:1])
+
+    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+        """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
+
+        `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
+        of its own states the version of another cluster; so does one beside that root, where the root states its own.
+        """
+        installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
+        if path == "-" or not installed:
+            return self.for_path("kubernetes", path)
+        key = (os.path.dirname(path), installed)
+        if key not in self._beside:
+            own = [self._folders[evidence] for evidence in installed]
+
+            def same_root(evidence: Evidence) -> bool:
+                root = self._root(self._folders[evidence])
+                return root is None or any(folders[: len(root)] == root for folders in own)
+
+            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root, own)
+        return self._beside[key]
+
+    def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
+        if folders not in self._roots:
+            shared = (self._shared(folders, evidence) for evidence in self.all if evidence.about == "karpenter")
+            depth = max((depth for depth in shared if depth is not None), default=None)
+            self._roots[folders] = None if depth is None else folders[:depth]
+        return self._roots[folders]
+
+    def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
+        """How many folders a place and a piece of evidence share; None where it says nothing about the place."""
+        theirs = self._folders[evidence]
+        shared = _shared(folders, theirs)
+        name = os.path.basename(evidence.path).partition(".")[0]
+        parts = (part.lower().lstrip("0123456789.-_") for part in (*theirs[shared:], name))
+        return None if _SET_ASIDE.intersection(parts) else shared
+
+    def _nearest(
+        self,
+        about: About,
+        folders: tuple[str, ...],
+        least: Version | None,
+        counts: Callable[[Evidence], bool] | None = None,
+        roots: Sequence[tuple[str, ...]] = (),
+    ) -> tuple[Evidence, ...]:
+        ranked: dict[tuple[bool, int, int, int, bool], list[Evidence]] = {}
+        for evidence in self.all:
+            if evidence.about != about or (least is not None and evidence.karpenter < least):
+                continue
+            shared = self._shared(folders, evidence)
+            if shared is not None and (counts is None or counts(evidence)):
+                theirs = self._folders[evidence]
+                depth = max((_shared(theirs, root) for root in roots), default=0)
+                rank = (evidence.weight == FOR_READERS, -shared, -depth, evidence.weight, len(theirs) > shared)
+                ranked.setdefault(rank, []).append(evidence)
+        best = ranked[min(ranked)] if ranked else []
+        return tuple({evidence.version: evidence for evidence in reversed(best)}.values())[::-1]
+
+
+def _folders(path: str) -> tuple[str, ...]:
+    return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
+
+
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def evidence_of(sources: Iterable[Source]) -> Stated:
+    """What files state. Variables and locals of Terraform are looked up in the folders of those that use them."""
+    found: list[Evidence] = []
+    references = []
+    texts: dict[str, str] = {}
+    for source in sources:
+        if source.path.endswith(_HCL):
+            from nodelint.forms.terraform.statements import Module
+
+            module = Module(source.path, source.text)
+            texts[source.path] = source.text
+            found += module.evidence
+            references += module.references
+        elif source.path.endswith(_YAML):
+            from nodelint.forms.helm import statements as charts
+
+            found += charts.evidence(source)
+        from nodelint.releases import scripts
+
+        if is_readme(source.path):
+            found += scripts.readme_evidence(source.path, source.text)
+        elif not source.path.endswith(_FOR_READERS):
+            found += scripts.evidence(source.path, source.text)
+    if references:
+        from nodelint.forms.terraform.statements import resolved
+
+        found += resolved(references, lambda path: texts.get(path) or _text(path))
+    return Stated(found)
+
+
+def _text(path: str) -> str | None:
+    try:
+        top = repository(os.path.dirname(os.path.abspath(path)))
+        return safe_read.read(path, _LARGEST, within=top).decode("utf-8", "replace")
+    except OSError:
+        return None

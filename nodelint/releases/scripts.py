@@ -1,0 +1,113 @@
+"""Evidence in lines of any text: scripts, Makefiles, workflows, environment files, TOML, and what a README runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from nodelint.model.evidence import DEFAULT, FOR_READERS, STATED, Evidence, stated
+
+_RELEASE = r"v?(\d+\.\d+(?:\.\d+)?)(?![\w.*])"
+_VARIABLE = (
+    r"\b(?:KARPENTER_(?:CHART_|HELM_|HELM_CHART_)?VERSION|karpenter_(?:chart_|helm_|helm_chart_)?version"
+    rf"|karpenter(?:Chart)?Version)[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}"
+)
+_DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
+_HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
+_HELM_VERSION = rf"--version[ =][\"']?{_RELEASE}"
+_HELM_VARIABLE = r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)"
+_CHART = r"(?!\.{0,2}/)\S+/karpenter"
+_TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
+_IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
+_BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]{{1,100}}/){{1,8}}karpenter:{_RELEASE}"
+_KUBERNETES = (
+    r"\b(?:(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION|[Kk]8[Ss]_?[Vv]ersion)[\"']?"
+    r"\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
+)
+_TABLE = r"(?m)^[ \t]*+\[{1,2}([^\[\]\n]++)\]"
+_PIN = (
+    rf"(?m)^[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*[=:][ \t]*(?:\{{[^}}\n]*\bversion[\"']?[ \t]*=[ \t]*)?[\"']?{_RELEASE}"
+)
+_PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
+_CONTINUED = r"\\\r?\n"
+
+
+def evidence(path: str, text: str) -> Iterator[Evidence]:
+    """What the lines of a text state; comments are passed over."""
+    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text) if "helm" in text else text
+    for pattern, by, weight, of_image in (
+        (_VARIABLE, "a variable", DEFAULT, False),
+        (_DEFAULTED, "a variable", DEFAULT, False),
+        (_IMAGE, "the controller's image", STATED, True),
+        (_BUILD, "an image of the controller", DEFAULT, True),
+    ):
+        for match in re.finditer(pattern, text):
+            if found := _make_evidence("karpenter", path, text, match, by, weight):
+                yield found._replace(of_image=of_image)
+    for command in _helm_commands(joined):
+        version = re.compile(_HELM_VERSION).search(joined, *command.span())
+        if version is not None and (
+            found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT)
+        ):
+            yield found
+    if path.endswith((".toml", ".conf", ".ini", ".cfg")):
+        yield from _tables(path, text)
+    # Of other clusters, and of tools, there are versions too: only beside what is about Karpenter is it plain which.
+    if "karpenter" in text or "KARPENTER" in text or "eksctl" in text:
+        for match in re.finditer(_KUBERNETES, text):
+            if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
+                yield found
+
+
+def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
+    """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
+    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
+    for command in _helm_commands(joined):
+        version = re.compile(_HELM_VERSION).search(joined, *command.span())
+        variable = re.compile(_HELM_VARIABLE).search(joined, *command.span())
+        if version is None and variable is not None:
+            version = re.search(rf"\b{variable[1]}=[\"']?{_RELEASE}", text)
+        if version is None:
+            continue
+        if found := _make_evidence("karpenter", path, text, version, "what a README installs", FOR_READERS):
+            yield found
+
+
+def _helm_commands(text: str) -> Iterator[re.Match[str]]:
+    """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
+    for command in re.finditer(_HELM, text):
+        words = [word.strip("\"'`") for word in command[0].split()]
+        paths = [word for before, word in pairwise(words) if _is_path(before, word)]
+        if any(re.fullmatch(_CHART, path) for path in paths) or (not paths and "karpenter" in words):
+            yield command
+
+
+def _is_path(before: str, word: str) -> bool:
+    return "/" in word and not word.startswith("-") and re.fullmatch(_TAKES_A_PATH, before) is None
+
+
+def _tables(path: str, text: str) -> Iterator[Evidence]:
+    """What tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of versions."""
+    tables = [(match.start(), match[1].strip()) for match in re.finditer(_TABLE, text)]
+    for match in re.finditer(_PIN, text):
+        table = next((name for at, name in reversed(tables) if at < match.start()), "")
+        *around, key = [word.strip(" \"'") for word in (*table.split("."), *match[1].split(".")) if word]
+        of = around[-1].lower() if around else ""
+        named = re.fullmatch(r"karpenter(?:[_-](?:chart|helm|addon|controller))?", of) is not None and key in _PINS
+        inline = key == "karpenter" and "{" in match[0]
+        if not (named or inline or (key == "karpenter" and "version" in of)):
+            continue
+        if found := _make_evidence("karpenter", path, text, match, f"[{table}]" if table else key, DEFAULT, 2):
+            yield found
+
+
+def _make_evidence(
+    about: str, path: str, text: str, match: re.Match[str], by: str, weight: int, group: int = 1
+) -> Evidence | None:
+    begins = text.rfind("\n", 0, match.start()) + 1
+    before = text[begins : match.start()]
+    if "#" in before or before.lstrip().startswith("//"):
+        return None
+    line = text.count("\n", 0, match.start(group)) + 1
+    return stated("karpenter" if about == "karpenter" else "kubernetes", match[group], path, line, by, weight)

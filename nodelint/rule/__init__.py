@@ -1,0 +1,1 @@
+"""What a rule is, what it may ask, and what its author uses."""

@@ -1,0 +1,89 @@
+"""One rule that asks after its cause in several ways: the check that knows most of a place speaks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.ec2.facts import Missing
+from nodelint.model.finding import SEVERITIES, Finding, Findings, Safety, Severity, span_of
+from nodelint.model.releases import releases_match
+from nodelint.model.span_index import SpanIndex
+from nodelint.rule.context import Context
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class RuleCheck(NamedTuple):
+    """A function like a rule's check, with the severity and safety of what it finds, where they are not the rule's.
+
+    `strict` findings are shown by the strict profile only. A check of other `releases` is left out, and one that
+    `needs_facts` where there are none from AWS at all.
+    """
+
+    check: Callable[[Any, Context], Findings]
+    severity: Severity | None = None
+    safety: Safety | None = None
+    strict: bool = False
+    releases: str = ">=1.0.0"
+    needs_facts: bool = False
+
+
+def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Findings:
+    """What the checks find, the one that knows most first; a later one is silent where an as grave finding stands.
+
+    A check that misses a fact does not end the others: the first `Missing` is raised when all have run.
+    """
+    reported: list[Finding] = []
+    missing: Missing | None = None
+    for part in checks:
+        if part.strict and not context.strict:
+            continue
+        if not releases_match(part.releases, context.karpenter) or (part.needs_facts and not context.facts):
+            continue
+        found = []
+        try:
+            for finding in part.check(subject, context):
+                if isinstance(finding, Finding):
+                    found.append(_complete(part, finding))
+                else:
+                    yield finding
+        except Missing as error:
+            missing = missing or error
+        new = [finding for finding in found if not _is_explained(finding, reported)]
+        yield from new
+        reported += new
+    if missing is not None:
+        raise missing
+
+
+def _complete(part: RuleCheck, finding: Finding) -> Finding:
+    return finding._replace(
+        severity=finding.severity or part.severity,
+        safety=finding.safety or part.safety,
+        strict=finding.strict or part.strict,
+    )
+
+
+def _is_explained(finding: Finding, reported: Iterable[Finding]) -> bool:
+    """Whether a place of earlier findings holds this one's, or meets what this one covers."""
+    better = [other for other in reported if _as_grave(other, finding)]
+    if not better:
+        return False
+    places = SpanIndex((span, span) for other in better for span in (other.span, *map(span_of, other.covers)))
+    if any(place.holds(finding.span) for place in places.near(finding.span)):
+        return True
+    covered = map(span_of, finding.covers)
+    return any(place.touches(span) for span in covered for place in places.near(span))
+
+
+def _as_grave(other: Finding, finding: Finding) -> bool:
+    """Whether a finding may stand in another's place: as grave, where both have a severity, and shown as often."""
+    if other.strict and not finding.strict:
+        return False
+    if other.severity is None or finding.severity is None:
+        return other.severity == finding.severity or finding.severity is not None
+    return SEVERITIES.index(other.severity) <= SEVERITIES.index(finding.severity)

@@ -1,0 +1,358 @@
+"""What a rule may ask beside its object, each worked out when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+
+from nodelint.base.caching import cached_property
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
+from nodelint.model.partial_objects import adds, supplies
+from nodelint.model.releases import NEWEST
+from nodelint.rule.object_relations import ObjectRelations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nodelint.apiserver import SchemaProblem, Schemas
+    from nodelint.apiserver.schema_node import SchemaNode
+    from nodelint.convert import Conversion
+    from nodelint.convert.relations import Relations
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.fit.pools import Policies
+    from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.karpenter.controller.problem import ControllerProblem
+    from nodelint.karpenter.images import ImageSet
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.karpenter.userdata import Script, UserData
+    from nodelint.model.cluster_objects import Workload
+    from nodelint.model.releases import Version
+    from nodelint.releases.release_choice import Chosen
+    from nodelint.releases.settings import ControllerFacts
+    from nodelint.rule.node_overlays import RunOverlays
+    from nodelint.rule.target import Target
+    from nodelint.rule.templates import Templates
+    from nodelint.text import Node, Source
+
+
+class Context(ObjectRelations):
+    """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
+
+    `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
+    `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
+    the NodePools of other providers, which only each other see. `files` are all that the run judges, for a rule about
+    a file as a whole; none for others.
+    `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
+    `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[Object],
+        target: Target,
+        *,
+        foreign: Sequence[NodePool] = (),
+        context_count: int = 0,
+        rule_names: Collection[str] = (),
+        former_names: Mapping[str, str] = MappingProxyType({}),
+        strict: bool = True,
+    ) -> None:
+        super().__init__(objects, target, foreign, context_count)
+        self.kubernetes = target.kubernetes
+        self.facts = target.facts
+        self.files: Sequence[Source] = ()
+        self.rule_names: Collection[str] = dict.fromkeys(rule_names)
+        self.former_names = former_names
+        self.strict = strict
+        self._facts_about: dict[int, AwsFacts] = {}
+        self._images: dict[int, ImageSet] = {}
+        self._resolutions: dict[int, Resolution] = {}
+        self._user_data: dict[int, UserData | None] = {}
+        self._conversions: dict[int, Conversion] = {}
+        self._stored: dict[int, Mapping[str, Any] | None] = {}
+        self._problems: dict[int, list[SchemaProblem]] = {}
+        self._controller: dict[int, list[ControllerProblem]] = {}
+        self._tree: Tree | None = None
+
+    @property
+    def today(self) -> int | None:
+        """The day of the run, in days since 1970, where files state the releases; None else."""
+        return self._target.today
+
+    @property
+    def chosen(self) -> Chosen | None:
+        """The releases that files state for the object, and where; None where no file does."""
+        return self._target.chosen
+
+    def stated_releases(self, obj: Object) -> tuple[Version, ...]:
+        """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
+        return tuple(
+            target.karpenter
+            for target in self._target.for_object(obj)
+            if (target.karpenter != NEWEST if target.chosen is None else target.chosen.is_stated)
+        )
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The instance types as the target release labels them, the snapshot's among them."""
+        return self.facts.catalog.for_release(self.karpenter)
+
+    def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
+        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        if not self.facts:
+            return self.facts
+        found = self._facts_about.get(id(about))
+        if found is None:
+            from nodelint.ec2.facts import AwsFacts
+            from nodelint.karpenter.selectors import elsewhere
+
+            why = elsewhere([about] if isinstance(about, NodePool) else self.pools(about), self.facts)
+            found = self.facts if why is None else AwsFacts(now=self.facts.now, why=why)
+            self._facts_about[id(about)] = found
+        return found
+
+    def images(self, node_class: EC2NodeClass) -> ImageSet:
+        """The images that the class's terms find, in the order in which the controller tries them."""
+        found = self._images.get(id(node_class))
+        if found is None:
+            from nodelint.karpenter.images import images_of
+
+            facts = self._facts_of(node_class)
+            found = node_class.once(
+                ("images", self.karpenter, self.kubernetes),
+                (facts,),
+                lambda: images_of(node_class, self.karpenter, self.kubernetes, facts),
+            )
+            self._images[id(node_class)] = found
+        return found
+
+    def user_data(self, node_class: EC2NodeClass) -> UserData | None:
+        """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
+        if node_class.node.find("spec", "userData") is None:
+            return None
+        if id(node_class) not in self._user_data:
+            from nodelint.karpenter.userdata import read
+
+            images = self.images(node_class)
+            # Without a family, or with a placeholder for one, the images tell which user data they read.
+            self._user_data[id(node_class)] = read(node_class, images.ami_family or images.boots)
+        return self._user_data[id(node_class)]
+
+    def script(self, node_class: EC2NodeClass) -> Script | None:
+        """The class's user data of any family as scripts; None without one, and for a placeholder."""
+        if node_class.node.find("spec", "userData") is None:
+            return None
+        from nodelint.karpenter.userdata import script_of
+
+        return script_of(node_class)
+
+    def walk_schema(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
+        """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
+        shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
+        pending = [] if shape is None else [("", obj.node, shape)]
+        while pending:
+            path, node, shape = pending.pop()
+            yield path, node, shape
+            for entry in reversed(node.entries):
+                name = entry.name
+                below = shape.extra if name is None else shape.field(name) or shape.extra
+                if below is not None:
+                    pending.append((f"{path}.{name or '*'}".lstrip("."), entry.value, below))
+            if shape.items is not None:
+                pending += [(f"{path}[]", item, shape.items) for item in reversed(node.items)]
+
+    @cached_property
+    def templates(self) -> Templates:
+        """What templates of charts say, and the values of these."""
+        from nodelint.rule.templates import Templates
+
+        return Templates()
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
+        if self._target.schemas is not None:
+            return self._target.schemas
+        from nodelint.apiserver import Schemas
+
+        return Schemas.bundled()
+
+    def settings(self, obj: Object) -> ControllerFacts:
+        """The settings and feature gates of the controller that files near the object's state."""
+        from nodelint.releases.settings import ControllerFacts
+
+        found = self._target.stated() if self._target.stated is not None and obj.source.path != "-" else None
+        return (
+            ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
+        )
+
+    @property
+    def recording(self) -> bool:
+        """Whether what rules say is kept for the next run and moves with the text: edits are written at once."""
+        return type(self) is not Context
+
+    def resolution(self, pool: NodePool) -> Resolution:
+        """What the pool can launch, with which image, and what removed the rest."""
+        found = self._resolutions.get(id(pool))
+        if found is None:
+            from nodelint.karpenter.resolve import resolve
+
+            node_class = self.node_class(pool)
+            why = self._why_no_class(pool) if node_class is None else None
+            images = self.images(node_class) if node_class is not None else None
+            facts = self._facts_of(node_class or pool)
+            found = pool.once(
+                ("resolution", self.karpenter, self.kubernetes, why),
+                (node_class, facts, images, self.facts),
+                lambda: resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images),
+            )
+            self._resolutions[id(pool)] = found
+        return found
+
+    def _can_launch(self, pool: NodePool, value: str) -> bool:
+        resolution = self.resolution(pool)
+        return value in resolution.capacity_types or value in resolution.arches
+
+    @cached_property
+    def overlays(self) -> RunOverlays:
+        """The NodeOverlays of the run: which of them the controller accepts, and which types each means."""
+        from nodelint.rule.node_overlays import RunOverlays
+
+        return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
+
+    def resolution_with_overlays(self, pool: NodePool) -> Resolution:
+        """The same with the overlays of the pool's cluster, unless files turn their feature gate off."""
+        if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
+            return self.resolution(pool)
+        return self.overlays.apply(pool)
+
+    @cached_property
+    def _overlaid(self) -> bool:
+        return any(isinstance(o, NodeOverlay) for o in self.objects)
+
+    def policies(self, pool: NodePool) -> Policies:
+        """What the controller's settings decide about a pool's pods, as far as files state them."""
+        from nodelint.fit.pools import read_policies
+
+        return read_policies(self.settings(pool))
+
+    def _is_refused(self, obj: Object) -> bool:
+        """Whether API server or controller refuse an object; a field that is not known is only left out."""
+        layers = {problem.layer for problem in self.problems(obj)}
+        return bool(layers - {"unknown"}) or any(
+            problem.severity == "error" for problem in self.controller_problems(obj)
+        )
+
+    @cached_property
+    def pools_elsewhere(self) -> bool:
+        """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
+        pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
+        others = self._foreign or any(obj.kind == "Provisioner" for obj in self.objects)
+        return bool(others) or any(pool.partial or pool.of_values for pool in pools)
+
+    def has_pool(self, workload: Workload) -> bool:
+        """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""
+        return self._workloads_of(workload).is_possible(workload)
+
+    def fit(self, workload: Workload) -> WorkloadFit:
+        """What the NodePools of the run make of a workload's pods."""
+        return self._workloads_of(workload).fit(workload)
+
+    def _workloads_of(self, workload: Workload) -> Tree:
+        from nodelint.fit.tree import Tree
+
+        if self._tree is None:
+            pools = [o for o in self.objects if isinstance(o, NodePool) and served(o, self.karpenter)]
+            others: Any = [o for o in self.objects if o.of_cluster]
+            overlays = [o for o in self.objects if isinstance(o, NodeOverlay)]
+            texts = workload.source.node_groups
+            resolutions = [self.resolution_with_overlays(pool) for pool in pools]
+            self._tree = Tree(resolutions, others, overlays, texts, self.policies)
+        return self._tree
+
+    def is_dropped(self, obj: Object, value: Node) -> bool:
+        """Whether the API server does not know the field with a value: it refuses the object, or drops the field."""
+        unknown = (problem.node for problem in self.problems(obj) if problem.layer == "unknown")
+        return any(
+            key.parent is value.parent and key.parent.get(str(key.value)) is value for key in unknown if key.parent
+        )
+
+    def problems(self, obj: Object) -> list[SchemaProblem]:
+        """What the API server says of an object."""
+        found = self._problems.get(id(obj))
+        if found is None:
+            from nodelint.apiserver import check
+
+            found = check(obj, self.karpenter, self.schemas)
+            lacking = any(problem.missing or problem.layer == "validation" for problem in found)
+            patches = self._completing(obj) if lacking and not obj.partial else []
+            if patches:
+                # What no patch brings is missing in every overlay, and told once: of the base.
+                left = [p for p in found if p.missing and not any(supplies(patch.node, p.path) for patch in patches)]
+                found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
+            self._problems[id(obj)] = found
+        return found
+
+    def conversion(self, obj: Object) -> Conversion:
+        """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        found = self._conversions.get(id(obj))
+        if found is None:
+            from nodelint.convert import conversions
+
+            self._conversions.update(conversions(obj, self._relations))
+            found = self._conversions[id(obj)]
+        return found
+
+    @cached_property
+    def _relations(self) -> Relations:
+        from nodelint.convert.relations import Relations
+
+        return Relations(self.objects)
+
+    def with_defaults(self, obj: Object) -> Mapping[str, Any] | None:
+        """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
+
+        Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what
+        is stored of those does not follow from the file. Whether the object is taken at all, `problems` says.
+        """
+        if id(obj) not in self._stored:
+            from nodelint.drift.hashstructure import Unhashable
+            from nodelint.drift.stored_form import stored_object
+
+            try:
+                self._stored[id(obj)] = stored_object(obj, self.karpenter, self.schemas)
+            except Unhashable:
+                self._stored[id(obj)] = None
+        return self._stored[id(obj)]
+
+    def _completing(self, obj: Object) -> list[Object]:
+        """The patches with which overlays of the run add fields to an object."""
+        from nodelint.forms.kustomize.kustomizations import builds_on
+
+        return [
+            other
+            for other in self._partial
+            if other.kind == obj.kind
+            and other.name in (obj.name, None)
+            and other.source is not obj.source
+            and adds(other.node, obj.node)
+            and builds_on(other.source.path, obj.source.path)
+        ]
+
+    @cached_property
+    def _partial(self) -> list[Object]:
+        return [obj for obj in self.objects if obj.partial]
+
+    def controller_problems(self, obj: Object) -> list[ControllerProblem]:
+        """What the controller says of an object that the API server has taken."""
+        found = self._controller.get(id(obj))
+        if found is None:
+            from nodelint.karpenter.controller import check
+
+            found = check(obj, self.karpenter)
+            self._controller[id(obj)] = found
+        return found

@@ -1,0 +1,213 @@
+"""The examples of a rule's page: manifests in fences, written whole or as the lines that matter, over a frame.
+
+A fence `yaml bad frame=pool` holds lines that are laid over a complete correct manifest of `data/frames/`:
+
+    spec.limits: {cpu: 100}
+    spec.template.spec.taints:
+      - {key: gpu, effect: NoSchedule}
+
+Each entry begins with the path of its field and takes the place of what the frame has there; `null` removes the
+field, as in a JSON merge patch. Documents are parted by `---`, their frames by `+`, as in `frame=pool+class`; a
+document that begins with `apiVersion` stands by itself. `frame=bad` lays a good example over the bad one before it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.base.caching import cache
+from nodelint.base.tuples import NamedTuple
+from nodelint.data import DATA
+
+
+class Example(NamedTuple):
+    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
+
+    `facts` describes the AWS account in which it is judged (see `fake_account`): the last fence "yaml
+    facts" before it. `today` is the day of the run.
+    """
+
+    good: bool
+    text: str
+    karpenter: str | None = None
+    kubernetes: str | None = None
+    facts: str | None = None
+    today: str | None = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of an example that is several files, by their paths, each with the comment that begins it."""
+        return split_files(self.text)
+
+
+class FrameError(ValueError):
+    """Lines of an example that cannot be laid over their frame, and why."""
+
+
+FENCE = re.compile(r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```")
+"""A fence of an example: its kind, the words behind it, and its text."""
+_FILE = r"# file: ([^ \r\n]+)"
+_ENTRY = re.compile(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*)*):(?= |$)(.*)")
+_NOTHING = re.compile(r"\s*(#.*)?")
+
+
+def split_files(text: str) -> dict[str, str]:
+    """The files of a text in which lines `# file: base/pool.yaml` begin each; none where there is no such line."""
+    starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
+    ends = [*starts[1:], len(text)]
+    parts = [text[start:end] for start, end in zip([0, *starts[1:]], ends, strict=True)] if starts else []
+    return {re.findall(_FILE, part)[0]: part for part in parts}
+
+
+def examples(page: str) -> Iterator[Example]:
+    """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    facts: str | None = None
+    for kind, options, body in FENCE.findall(whole_page(page)):
+        if kind == "facts":
+            facts = body
+            continue
+        words = _options(options)
+        karpenter, kubernetes, today = map(words.get, ("karpenter", "kubernetes", "today"))
+        yield Example(kind == "good", body, karpenter, kubernetes, facts, today)
+
+
+def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
+    """Each bad example of a page with its good one: None where only the fix makes it.
+
+    A good example belongs to the bad one before it; where there are as many of both, the nth to the nth.
+    """
+    found = list(examples(page))
+    bad, good = [e for e in found if not e.good], [e for e in found if e.good]
+    if len(bad) == len(good):
+        return list(zip(bad, good, strict=True))
+    pairs: list[tuple[Example, Example | None]] = []
+    for example in found:
+        if not example.good:
+            pairs.append((example, None))
+        elif pairs:
+            pairs[-1] = (pairs[-1][0], example)
+    return pairs
+
+
+@cache
+def whole_page(page: str) -> str:
+    """The page with every example written whole; one that cannot be laid over its frame stays as it is."""
+    return _laid_page(page)[0]
+
+
+def frame_errors(page: str) -> list[str]:
+    """Why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
+    return _laid_page(page)[1]
+
+
+def _laid_page(page: str) -> tuple[str, list[str]]:
+    parts, errors, end, bad = [], [], 0, ""
+    for match in FENCE.finditer(page):
+        kind, options, body = match.groups()
+        frame = _options(options).get("frame")
+        if frame is not None:
+            try:
+                body = lay_over(bad if frame == "bad" else _frames(frame), body)
+                options = options.replace(f" frame={frame}", "")
+            except FrameError as error:
+                errors.append(f"```yaml {kind}{options}: {error}")
+        parts += [page[end : match.start()], f"```yaml {kind}{options}\n{body}```"]
+        end, bad = match.end(), body if kind == "bad" else bad
+    return "".join([*parts, page[end:]]), errors
+
+
+def _options(words: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in words.split())
+
+
+def _frames(names: str) -> str:
+    """The frames of names joined by `+`, each a document."""
+    known = sorted(name.removesuffix(".yaml") for name in os.listdir(os.path.join(DATA, "frames")))
+    texts = []
+    for name in names.split("+"):
+        if name not in known:
+            raise FrameError(f"there is no frame `{name}`; frames are {', '.join(known)}")
+        with open(os.path.join(DATA, "frames", f"{name}.yaml"), encoding="utf-8") as file:
+            texts.append(file.read())
+    return "---\n".join(texts)
+
+
+def lay_over(frame: str, lines: str) -> str:
+    """The documents of a frame with the entries of `lines` in their places. Raises FrameError."""
+    over = _documents(lines)
+    below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
+    texts = []
+    for number, document in enumerate(below):
+        entries = over[number] if number < len(over) else []
+        if entries and entries[0].startswith("apiVersion:"):
+            texts.append(entries)
+        elif document:
+            texts.append(_with_entries(document, entries))
+        elif any(not _NOTHING.fullmatch(line) for line in entries):
+            raise FrameError(f"no frame is left for the lines from `{entries[0]}` on")
+    return "---\n".join("".join(f"{line}\n" for line in text) for text in texts)
+
+
+def _documents(text: str) -> list[list[str]]:
+    return [part.splitlines() for part in re.split(r"(?m)^---\n", text)]
+
+
+def _with_entries(document: list[str], entries: list[str]) -> list[str]:
+    lines, block = list(document), list[str]()
+    for line in [*entries, ""]:
+        begins = not line.startswith((" ", "#")) and bool(line)
+        has_entry = any(_ENTRY.match(block_lines) for block_lines in block)
+        # A comment in the first column belongs to the entry below it.
+        if has_entry and (begins or line.startswith("#")):
+            lines, block = _with_entry(lines, block), []
+        block.append(line)
+    return _with_entry(lines, block[:-1])
+
+
+def _with_entry(lines: list[str], block: list[str]) -> list[str]:
+    if not block:
+        return lines
+    first = next((number for number, line in enumerate(block) if not line.startswith("#")), 0)
+    match = _ENTRY.fullmatch(block[first])
+    if match is None:
+        raise FrameError(f"`{block[first]}` does not begin with the path of a field, such as `spec.limits:`")
+    *above, key = match[1].split(".")
+    start, end, indent = 0, len(lines), ""
+    while above:
+        found = _find_key(lines, start, end, indent, above[0])
+        if found is None:
+            break
+        if not _NOTHING.fullmatch(lines[found[0]].split(":", 1)[1]):
+            raise FrameError(f"`{above[0]}` is written in one line in the frame: lay all of it over")
+        start, end = found[0] + 1, found[1]
+        indent = _indent_of(lines[start:end], indent)
+        above = above[1:]
+    was = None if above else _find_key(lines, start, end, indent, key)
+    if match[2].strip() == "null" and was is not None:
+        return [*lines[: was[0]], *lines[was[1] :]]
+    new = [f"{indent}{'  ' * depth}{name}:" for depth, name in enumerate(above)]
+    pad = indent + "  " * len(above)
+    body = [*block[:first], f"{key}:{match[2]}", *block[first + 1 :]]
+    new += [f"{pad}{line}" if line else "" for line in body]
+    # Metadata stands before what it is about, as it does in every manifest; any other new field at the end.
+    first_key = (above or [key])[0]
+    at = was or ((start, start) if first_key == "metadata" else (end, end))
+    return [*lines[: at[0]], *new, *lines[at[1] :]]
+
+
+def _find_key(lines: list[str], start: int, end: int, indent: str, key: str) -> tuple[int, int] | None:
+    """The lines of a field of a block mapping: from its key to the next field or the end of the mapping."""
+    for number in range(start, end):
+        if re.match(rf"{indent}{key}:( |$)", lines[number]):
+            last = number + 1
+            while last < end and (not lines[last] or lines[last].startswith((f"{indent} ", f"{indent}- "))):
+                last += 1
+            return number, last
+    return None
+
+
+def _indent_of(lines: list[str], above: str) -> str:
+    first = next((line for line in lines if not _NOTHING.fullmatch(line)), f"{above}  ")
+    return first[: len(first) - len(first.lstrip())]

@@ -1,0 +1,129 @@
+"""What becomes of the NodeOverlays of a run, cluster by cluster as far as their places tell."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.ec2.catalog import Catalog
+from nodelint.karpenter.overlays import (
+    POOL_KEY,
+    OverlaidPool,
+    OverlayVerdict,
+    apply_overlays,
+    decide,
+    named_values,
+    view_pool,
+    view_unseen_pools,
+)
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.keys import ZONE
+from nodelint.model.manifest import NodeOverlay, NodePool, Object, served
+
+
+class OverlayGroup(NamedTuple):
+    """The overlays that go to one cluster with their verdicts, and the NodePools there: none that are not known.
+
+    `is_whole` says that each pool that the files hold for the cluster is known in full.
+    """
+
+    verdicts: tuple[OverlayVerdict, ...]
+    pools: tuple[NodePool, ...]
+    views: tuple[OverlaidPool, ...]
+    is_whole: bool
+
+    def verdict(self, overlay: NodeOverlay) -> OverlayVerdict:
+        """The verdict on one of them."""
+        return next(verdict for verdict in self.verdicts if verdict.overlay is overlay)
+
+
+class RunOverlays:
+    """The overlays of a run, each with those of its cluster; worked out when first asked for.
+
+    `is_refused` tells those that the API server or the controller does not take.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[Object],
+        catalog: Catalog,
+        resolve: Callable[[NodePool], Resolution],
+        is_refused: Callable[[Object], bool],
+    ) -> None:
+        release = catalog.version
+        self._catalog, self._resolve, self._is_refused = catalog, resolve, is_refused
+        self._overlays = [o for o in objects if isinstance(o, NodeOverlay) and not o.partial and served(o, release)]
+        self._pools = [o for o in objects if isinstance(o, NodePool) and served(o, release)]
+        self._groups: dict[tuple[int, ...], OverlayGroup] = {}
+
+    def group(self, overlay: NodeOverlay) -> OverlayGroup:
+        """The overlays that go to one cluster with one, itself among them."""
+        members = self._fellows(overlay)
+        return self._judged(members, self._pools_near(overlay))
+
+    def groups_of(self, pool: NodePool) -> list[OverlayGroup]:
+        """The groups of overlays that concern a pool: in a tree for one cluster no more than one."""
+        found = {id(group): group for overlay in self._overlays if pool in (group := self.group(overlay)).pools}
+        return list(found.values())
+
+    def apply(self, pool: NodePool) -> Resolution:
+        """What a pool can launch, with the accepted overlays of its cluster applied, where these are one group."""
+        resolution = self._resolve(pool)
+        groups = self.groups_of(pool)
+        if len(groups) != 1 or pool.foreign:
+            return resolution
+        (group,) = groups
+        index = [pool for pool in group.pools if not pool.foreign].index(pool)
+        return apply_overlays(resolution, group.views[index], index, group.verdicts)
+
+    def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
+        """Those built for one cluster; else those of one folder, or of one file where a name is there twice."""
+        source = overlay.source
+        if source.cluster:
+            return [overlay for overlay in self._overlays if overlay.source.cluster == source.cluster]
+        folder = os.path.dirname(source.path)
+        near = [e for e in self._overlays if not e.source.cluster and os.path.dirname(e.source.path) == folder]
+        if len({overlay.name for overlay in near}) < len(near):
+            near = [overlay for overlay in near if overlay.source is source]
+            names = Counter(overlay.name for overlay in near)
+            near = [fellow for fellow in near if names[fellow.name] == 1 or fellow is overlay]
+        return near
+
+    def _pools_near(self, overlay: NodeOverlay) -> list[NodePool]:
+        """The pools built for its cluster; else those below the nearest folder around it that holds any."""
+        source = overlay.source
+        if source.cluster:
+            return [pool for pool in self._pools if pool.source.cluster == source.cluster]
+        pools = [pool for pool in self._pools if not pool.source.cluster]
+        same = [pool for pool in pools if pool.source is source]
+        if same:
+            return same
+        folder = os.path.dirname(source.path)
+        while True:
+            below = [pool for pool in pools if _is_below(pool.source.path, folder)]
+            if below or not folder or folder == os.path.dirname(folder):
+                return below
+            folder = os.path.dirname(folder)
+
+    def _judged(self, members: Sequence[NodeOverlay], pools: Sequence[NodePool]) -> OverlayGroup:
+        key = (*map(id, members), 0, *map(id, pools))
+        found = self._groups.get(key)
+        if found is None:
+            zones = named_values(members, ZONE)
+            views = [view_pool(self._resolve(pool), zones) for pool in pools if not pool.foreign]
+            is_whole = bool(views) and len(views) == len(pools) and all(map(_is_known, pools))
+            views = views or view_unseen_pools(self._catalog, named_values(members, POOL_KEY), zones)
+            verdicts = decide(members, views, self._catalog.version, self._is_refused)
+            found = self._groups[key] = OverlayGroup(tuple(verdicts), tuple(pools), tuple(views), is_whole)
+        return found
+
+
+def _is_known(pool: NodePool) -> bool:
+    """Whether a pool is one for certain, and known in full: a template may make several of it."""
+    return isinstance(pool.name, str) and not pool.partial and not pool.of_values
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -1,0 +1,256 @@
+"""Which objects of a run belong together: pools and their classes, pools of one cluster, objects of one name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from nodelint.base.caching import cached_property
+from nodelint.model.folders import folder_of
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.placeholder_names import by_code, namesakes_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.rule.clusters import NamelessClasses
+    from nodelint.rule.target import Target
+
+
+class ObjectRelations(ABC):
+    """The objects of a run, asked by what they have to do with each other."""
+
+    def __init__(
+        self, objects: Sequence[Object], target: Target, foreign: Sequence[NodePool], context_count: int
+    ) -> None:
+        self._world = objects
+        self._foreign = foreign
+        self._judged = len(objects) - context_count
+        self._target = target
+        self.karpenter = target.karpenter
+        self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._launching: dict[tuple[tuple[object, ...], str], list[NodePool]] = {}
+
+    @property
+    def objects(self) -> Sequence[Object]:
+        """Every object of the run, those read for context only too."""
+        return self._world
+
+    @cached_property
+    def classes(self) -> list[EC2NodeClass]:
+        """Every EC2NodeClass of the run that the target release serves."""
+        return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
+
+    @cached_property
+    def _classes_by_name(self) -> dict[str, list[EC2NodeClass]]:
+        found: dict[str, list[EC2NodeClass]] = {}
+        for node_class in self.classes:
+            if isinstance(node_class.name, str):
+                found.setdefault(node_class.name, []).append(node_class)
+        return found
+
+    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
+        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be determined.
+
+        Where several files define a class of one name (an overlay for each environment), the nearest to
+        the pool is meant: the same file, then the longest common path. None where two are equally near.
+        A placeholder names the class that bears the same one, if both are filled in together.
+        """
+        if id(pool) not in self._class_of:
+            self._class_of[id(pool)] = self._nearest_class(pool)
+        return self._class_of[id(pool)]
+
+    def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
+        same = self.possible_classes(pool)
+        if len(same) == 1:
+            return same[0]
+        same = [c for c in same if not c.partial] or same
+        same = [c for c in same if c.source.path == pool.source.path] or same
+        if len(same) < 2:
+            return same[0] if same else None
+        ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
+        first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
+        return ranked[0] if first > second else None
+
+    def possible_classes(self, pool: NodePool) -> list[EC2NodeClass]:
+        """The classes that a pool may mean by what it names: `node_class` is the one that it does mean."""
+        ref = pool.class_ref
+        if ref is None or ref.name is None or pool.foreign:
+            return []
+        if isinstance(ref.name, str):
+            called = self._classes_by_name.get(ref.name, [])
+            if len(called) < 2:
+                return called
+            # What is built for one cluster has the class that is built with it.
+            own = [c for c in called if c.source.cluster == pool.source.cluster]
+            release = _release_of(pool)
+            return [c for c in own if release is not None and _release_of(c) == release] or own or called
+        node = ref.node.get("name")
+        return namesakes_of(node, self._classes_by_code) if node is not None else []
+
+    @cached_property
+    def _classes_by_code(self) -> dict[str, list[EC2NodeClass]]:
+        return by_code(self.classes)
+
+    def _why_no_class(self, pool: NodePool) -> str | None:
+        """Why a class that a pool names cannot be determined although the run holds one of that name."""
+        name = pool.class_ref.name if pool.class_ref else None
+        if not isinstance(name, str):
+            return None
+        if len(self.possible_classes(pool)) > 1:
+            return f"several classes are named `{name}`, and none is nearer than the others"
+        same = self.defined_classes.get(name)
+        if isinstance(same, EC2NodeClass):
+            return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
+        return None
+
+    @cached_property
+    def defined_classes(self) -> dict[Text | None, Object]:
+        """A class of each name in the run, whether the target release serves it or not; AWSNodeTemplates too."""
+        found: dict[Text | None, Object] = {}
+        for o in self.objects:
+            if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
+                found.setdefault(o.name, o)
+        return found
+
+    def may_be_named_so(self, pool: NodePool) -> bool:
+        """Whether a class whose name is a placeholder may be the one that a pool names (see `rule.clusters`)."""
+        return self._nameless_classes.may_be_meant(pool)
+
+    @cached_property
+    def _nameless_classes(self) -> NamelessClasses:
+        from nodelint.rule.clusters import NamelessClasses
+
+        return NamelessClasses(self.objects)
+
+    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The NodePools of the run that point to a class."""
+        return self._pools_of.get(id(node_class), [])
+
+    def chart_pair(self, node_class: EC2NodeClass) -> list[NodePool]:
+        """The one NodePool that stands beside a class in the values of a chart; empty for all others."""
+        holder = node_class.node.parent
+        if not node_class.of_values or holder is None or holder.kind != "mapping":
+            return []
+        near = [o for o in self.objects if o.of_values and o.node.parent is holder]
+        pools = [o for o in near if isinstance(o, NodePool)]
+        return pools if len(pools) == 1 and len(near) == 2 else []
+
+    def foreign_group(self, pool: NodePool) -> list[Object]:
+        """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
+
+        Empty where the file does not define the class. Nothing judges such a class.
+        """
+        from nodelint.model.documents import left_out, objects
+
+        if not pool.foreign:
+            return []
+        found = [obj for obj, _ in left_out(pool.source) if _names(pool, obj)][:1]
+        pools = (obj for obj in objects(pool.source, foreign=True) if isinstance(obj, NodePool))
+        return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
+
+    def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
+        """The other NodePools of the same folder with the same taints: pods that use one can use the others.
+
+        With `launching` those that can launch nodes of an architecture or a capacity type, `arm64` say.
+        Each script, and each text for readers, stands for itself; an object of the same name is another version.
+        """
+        from nodelint.rule.clusters import APPLIED
+
+        alone = pool.document.host not in APPLIED
+        place = _place(pool)
+        among = self._pools_by_place.get(place, ())
+        if launching is not None:
+            # Most pools of a folder are alike: each is asked once, not once for each of the others.
+            if (place, launching) not in self._launching:
+                self._launching[place, launching] = [o for o in among if self._can_launch(o, launching)]
+            among = self._launching[place, launching]
+        return (
+            o
+            for o in among
+            if o is not pool
+            and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
+        )
+
+    @abstractmethod
+    def _can_launch(self, pool: NodePool, value: str) -> bool:
+        """Whether a pool can launch nodes of an architecture or a capacity type."""
+
+    @cached_property
+    def _pools_by_place(self) -> dict[tuple[object, ...], list[NodePool]]:
+        """The NodePools that the release serves, by provider, folder and taints."""
+        found: dict[tuple[object, ...], list[NodePool]] = {}
+        for o in (*self.objects, *self._foreign):
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(_place(o), []).append(o)
+        return found
+
+    @cached_property
+    def _pools_of(self) -> dict[int, list[NodePool]]:
+        found: dict[int, list[NodePool]] = {}
+        for o in self.objects:
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(id(self.node_class(o)), []).append(o)
+        return found
+
+    def cluster_pools(self, pool: NodePool) -> list[NodePool]:
+        """The other NodePools that go to the same cluster, as far as their files tell (see `rule.clusters`)."""
+        return [other for other in self._beside.get(id(pool), ()) if other is not pool]
+
+    def duplicates(self, obj: Object) -> list[Object]:
+        """The objects of one kind and name that are applied together; none for the first (see `rule.clusters`)."""
+        return self._namesakes_of.get(id(obj), [])
+
+    def definition_elsewhere(self, obj: Object) -> Object | None:
+        """The object of the same kind and name that Terraform makes, with another spec (see `rule.clusters`)."""
+        return self._definitions_elsewhere.get(id(obj))
+
+    @cached_property
+    def _asked_last(self) -> Sequence[Object]:
+        """The objects, those read for context first: of some that are alike the first is silent."""
+        return (*self.objects[self._judged :], *self.objects[: self._judged])
+
+    @cached_property
+    def _definitions_elsewhere(self) -> dict[int, Object]:
+        from nodelint.rule.clusters import definitions_elsewhere
+
+        return definitions_elsewhere(self._asked_last)
+
+    @cached_property
+    def _namesakes_of(self) -> dict[int, list[Object]]:
+        from nodelint.rule.clusters import namesakes
+
+        return namesakes(self._asked_last)
+
+    @cached_property
+    def _beside(self) -> dict[int, list[NodePool]]:
+        from nodelint.rule.clusters import pools_by_cluster
+
+        return pools_by_cluster(self.objects, self.node_class) | pools_by_cluster(self._foreign, self.node_class)
+
+
+def _place(pool: NodePool) -> tuple[object, ...]:
+    """What NodePools share that the same pods can use: the provider, the folder and the taints."""
+    taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
+    return pool.provider, folder_of(pool.source.path), taints
+
+
+def _names(pool: NodePool, obj: Object) -> bool:
+    """Whether a pool's nodeClassRef is to an object."""
+    ref = pool.class_ref
+    name = ref.name if ref is not None else None
+    return (
+        ref is not None and isinstance(name, str) and (ref.group, ref.kind, name) == (obj.group, obj.kind, obj.name)
+    )
+
+
+def _release_of(obj: Object) -> int | None:
+    """The number of the release of a chart that makes an object."""
+    return obj.source.built.release if obj.source.built is not None else None
+
+
+def _nearness(*paths: str) -> int:
+    """How many folders two paths share from the first on."""
+    folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders))

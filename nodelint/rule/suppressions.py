@@ -1,0 +1,157 @@
+"""Comments that silence a rule: `# nodelint: ignore[rule, other-rule] why`.
+
+At the end of a line the comment is about what begins on that line. On a line of its own it is about
+what begins on the next line, as a whole: a field, an entry of a list, or the object when it stands
+above the object's first line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+
+from nodelint.base.caching import cached_property
+from nodelint.model.finding import Finding, Span
+from nodelint.text import Document, Node, SourceText
+
+# Compiled when it is first used: few files hold such a comment.
+_COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
+
+
+class Suppression:
+    """One comment: the rules it names, the characters it covers, and the rules it has silenced.
+
+    `span` is the comment itself; `scope` is None where nothing begins that it could be about.
+    """
+
+    def __init__(self, span: Span, rules: tuple[str, ...], scope: Span | None, own_line: bool) -> None:
+        self.span = span
+        self.rules = rules
+        self.scope = scope
+        self.own_line = own_line
+        self.used: set[str] = set()
+
+    @property
+    def source(self) -> SourceText:
+        """The text that the comment stands in."""
+        return self.span.source
+
+    def matches(self, names: Sequence[str], finding: Finding) -> bool:
+        """Whether the comment is about this finding of a rule that has, or has had, these names."""
+        at = finding.span
+        return (
+            not set(names).isdisjoint(self.rules)
+            and self.scope is not None
+            and at.source is self.source
+            and self.scope.start <= at.start < max(self.scope.end, self.scope.start + 1)
+        )
+
+
+_LEAST = len("#nodelint:ignore")
+
+
+class _Page:
+    """The nodes of a document in their order, and what comments in it have been found to be about."""
+
+    def __init__(self, document: Document) -> None:
+        assert document.root is not None
+        self.end = document.end
+        self._root = document.root
+        self.nexts: dict[int, Span | None] = {}
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        return sorted((node for node in self._root.walk() if not node.shared), key=_start)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [node.start for node in self.nodes]
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        return {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
+
+    def whole(self, node: Node) -> int:
+        """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
+        return max(node.end, self._ends.get(id(node), 0))
+
+
+def suppressions(source: SourceText) -> list[Suppression]:
+    """The comments of a source in their order."""
+    if not source.holds("nodelint:"):
+        return []
+    found: list[Suppression] = []
+    comment = re.compile(_COMMENT)
+    for document in source.documents:
+        if document.root is not None:
+            scalars = _find_long_scalars(source, document)
+            page = _Page(document)
+            here = []
+            # The last first: what a row of comments is about is then looked for once.
+            for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
+                before = bisect_left(scalars, (match.start() + 1,)) - 1
+                if before < 0 or match.start() >= scalars[before][1]:
+                    here.append(_suppression(source, page, match))
+            found += reversed(here)
+    return found
+
+
+def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int]]:
+    """Where the scalars stand that may hold what looks like a comment: plain ones, and short ones, do not."""
+    assert document.root is not None
+    if not source.masked and all(source.flat.find(mark, document.start, document.end) < 0 for mark in "\"'|>"):
+        return []
+    return sorted(
+        (node.start, node.end)
+        for node in document.root.walk()
+        if node.kind == "scalar" and not node.shared and node.end - node.start >= _LEAST
+    )
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+@lru_cache(maxsize=64)
+def _names(listed: str) -> tuple[str, ...]:
+    """The rules that a comment lists; many comments list the same."""
+    return tuple([name.strip() for name in listed.split(",") if name.strip()])
+
+
+def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppression:
+    text, rules = source.flat, _names(match[1] or "")
+    start, end = match.span()
+    line_start = text.rfind("\n", 0, start) + 1
+    span = Span(source, start, end)
+    if not text[line_start:start].strip(" \t\ufeff"):
+        return Suppression(span, rules, _next(source, page, end), True)
+    line_end = text.find("\n", end)
+    return Suppression(span, rules, Span(source, line_start, end if line_end < 0 else line_end), False)
+
+
+def _next(source: SourceText, page: _Page, after: int) -> Span | None:
+    """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
+    text = source.flat
+    first = at = text.find("\n", after) + 1
+    found = None
+    while 0 < at < page.end:
+        if at in page.nexts:
+            found = page.nexts[at]
+            break
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end].strip()
+        if line and not line.startswith("#"):
+            here = page.nodes[bisect_left(page.starts, at) : bisect_left(page.starts, end)]
+            found = Span(source, at, max((page.whole(n) for n in here if not _under_a_key(n)), default=end))
+            break
+        at = end + 1
+    page.nexts[first] = found
+    return found
+
+
+def _under_a_key(node: Node) -> bool:
+    """A block under a key begins where its first member does; the comment above that is the member's."""
+    return node.style == "block" and node.parent is not None and node.parent.kind == "mapping"

@@ -1,0 +1,54 @@
+"""What manifests are judged for: releases, schemas, and what is known of AWS."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.ec2.facts import NOTHING, AwsFacts
+from nodelint.model.releases import KubernetesVersion, Version
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nodelint.apiserver import Schemas
+    from nodelint.model.manifest import Object
+    from nodelint.releases.release_choice import Chosen
+    from nodelint.releases.settings import StatedSettings
+
+
+class Target(NamedTuple):
+    """What the manifests are judged for.
+
+    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
+    the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
+    files state of the controller's settings. `today` is the day of the run, in days since 1970, where files state the
+    releases (`chosen`).
+    """
+
+    karpenter: Version
+    kubernetes: KubernetesVersion | None = None
+    schemas: Schemas | None = None
+    facts: AwsFacts = NOTHING
+    choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
+    stated: Callable[[], StatedSettings] | None = None
+    today: int | None = None
+    chosen: Chosen | None = None
+
+    @property
+    def releases(self) -> tuple[Version, KubernetesVersion | None]:
+        """The releases of Karpenter and of Kubernetes."""
+        return self.karpenter, self.kubernetes
+
+    def for_choice(self, chosen: Chosen) -> Target:
+        """The same for releases that were chosen for an object."""
+        return self._replace(
+            karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None, chosen=chosen
+        )
+
+    def for_object(self, obj: Object) -> tuple[Target, ...]:
+        """All that an object is judged for; nothing where it is not judged."""
+        if self.choose is None:
+            return (self,)
+        chosen = self.choose(obj)
+        return () if isinstance(chosen, str) else tuple(map(self.for_choice, chosen))

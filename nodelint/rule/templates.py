@@ -1,0 +1,172 @@
+"""What a rule may ask of a template: its code, and the chart around it with its values."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from nodelint.forms.helm.template_lint import Guarded
+    from nodelint.forms.helm.template_scopes import Scopes
+    from nodelint.text import Node, SourceText
+
+    _T = TypeVar("_T")
+
+
+class Templates:
+    """What templates of charts say, each worked out when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._defaults: dict[str, Node | None] = {}
+        self._more_values: dict[str, list[Node]] = {}
+        self._by_text: dict[tuple[str, int], Any] = {}
+        self._texts: dict[tuple[str, bool], list[str]] = {}
+        self._installing: dict[str, list[str]] = {}
+
+    def default(self, source: SourceText, field: str) -> Node | None:
+        """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
+        names = field.removeprefix("$").split(".")
+        if names[:2] != ["", "Values"]:
+            return None
+        values = self.values(source)
+        return None if values is None else values.find(*names[2:])
+
+    def values(self, source: SourceText) -> Node | None:
+        """The default values of the chart that a template is of; None where it is of none, or has none."""
+        if source.path not in self._defaults:
+            from nodelint.forms.helm.charts import default_values
+
+            self._defaults[source.path] = default_values(source.path)
+        return self._defaults[source.path]
+
+    def more_values(self, source: SourceText) -> list[Node]:
+        """What the chart that a template is of has of values beside the defaults."""
+        if source.path not in self._more_values:
+            from nodelint.forms.helm.charts import more_values
+
+            self._more_values[source.path] = more_values(source.path)
+        return self._more_values[source.path]
+
+    def scopes(self, source: SourceText) -> Scopes | None:
+        """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
+        if not source.holds("{{"):
+            return None
+        return self._read_once("scopes", source, _scopes)
+
+    def _read_once(self, what: str, source: SourceText, read: Callable[[str], _T]) -> _T:
+        """What a reader makes of a text: every object of a file asks for the same."""
+        place = what, id(source)
+        if place not in self._by_text:
+            self._by_text[place] = read(source.text)
+        found: _T = self._by_text[place]
+        return found
+
+    def loop_names(self, source: SourceText) -> frozenset[str]:
+        """The names that the loops of a template of Terraform give."""
+        return self._read_once("loops", source, _loop_names)
+
+    def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
+        """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
+        values = self.values(source)
+        return [] if values is None else self._read_once("stops", source, lambda text: _stops(text, values))
+
+    def says_elsewhere(self, source: SourceText, word: str, templates: bool = True) -> bool:
+        """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
+        import re
+
+        whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
+
+    def is_value_given(self, source: SourceText, word: str) -> bool:
+        """Whether Terraform or a script of the repository that installs a template's chart gives it a value."""
+        import re
+
+        if source.path not in self._installing:
+            from nodelint.forms.helm.charts import installing_texts
+
+            self._installing[source.path] = installing_texts(source.path)
+        given = re.compile(rf"(?<![\w-]){re.escape(word)}[\"']?\s*[=:]")
+        return any(given.search(text) for text in self._installing[source.path])
+
+    def class_switch(self, source: SourceText) -> str | None:
+        """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
+
+        def switch(own: str) -> str | None:
+            from nodelint.forms.helm.template_scopes import alternative
+
+            texts = (own, *self._beside_in_chart(source, True))
+            return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
+
+        return self._read_once("class-switch", source, switch)
+
+    def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
+        from nodelint.forms.helm.charts import other_files, other_templates
+
+        where = source.path, templates
+        if where not in self._texts:
+            self._texts[where] = (other_templates if templates else other_files)(source.path)
+        return self._texts[where]
+
+    def guarded(self, source: SourceText) -> list[Guarded]:
+        """The fields of a template that are written under a condition on a field, alone there."""
+        if not source.holds("{{"):
+            return []
+        from nodelint.forms.helm.template_lint import guarded
+
+        return self._read_once("guarded", source, guarded)
+
+    def default_of(self, field: str) -> str | None:
+        """What holds where a truth value is left out, if that is not what `false` means."""
+        from nodelint.data import table
+
+        meaning: str | None = table("templates")["false_differs"].get(field)
+        return meaning
+
+    def picked(self) -> dict[str, dict[str, str]]:
+        """By the name of a list, fields of its items that templates forget, with what is lost without each."""
+        from nodelint.data import table
+
+        fields: dict[str, dict[str, str]] = table("templates")["picked"]
+        return fields
+
+    def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
+        """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
+        if not source.holds("{{") or not source.holds("range"):
+            return []
+        from nodelint.forms.helm.template_lint import repeated
+
+        return self._read_once("repeated", source, repeated)
+
+    def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
+        """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
+        if not source.holds("{{") or not source.holds("range"):
+            return []
+        from nodelint.forms.helm.template_lint import running_together
+
+        return self._read_once("running_together", source, running_together)
+
+
+def _scopes(text: str) -> Scopes | None:
+    from nodelint.forms.helm.template_scopes import scopes
+
+    return scopes(text)
+
+
+def _loop_names(text: str) -> frozenset[str]:
+    import re
+
+    found = re.findall(r"%\{~?\s*+for\s+([\w-]++)(?:\s*+,\s*+([\w-]++))?\s+in\s", text)
+    return frozenset(name for names in found for name in names if name)
+
+
+def _stops(text: str, values: Node) -> list[tuple[int, int, str]]:
+    from nodelint.forms.lib.gotemplate.evaluate import TooLong, fill
+    from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+
+    try:
+        broken = fill(text, parse(text), values, "nothing").broken
+    except (BadTemplate, TooLong):
+        return []
+    return [(code.start, code.end, ".".join(names)) for code, names in broken]

@@ -1,0 +1,50 @@
+"""The exact text of a file and the YAML values in it, each with the place where it is written.
+
+A source does not change: an edit makes a new text, and that is read anew. Only a language server lets one follow the
+text that is typed (`text.incremental`).
+
+What reads YAML is loaded when something of it is first asked for: most files hold nothing of Karpenter's.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.text.nodes import UNKNOWN, Document, MappingEntry, Node, Position, Scalar, SourceText, UnknownValue
+    from nodelint.text.source import Source, read_alone, reread, reread_document
+
+__all__ = [
+    "UNKNOWN",
+    "Document",
+    "MappingEntry",
+    "Node",
+    "Position",
+    "Scalar",
+    "Source",
+    "SourceText",
+    "UnknownValue",
+    "read_alone",
+    "reread",
+    "reread_document",
+]
+
+_NODES = (
+    *("UNKNOWN", "Document", "MappingEntry", "Node", "Position"),
+    *("Scalar", "SourceText", "UnknownValue"),
+)
+_MODULES = {
+    **dict.fromkeys(_NODES, "nodelint.text.nodes"),
+    **dict.fromkeys(("Source", "read_alone", "reread", "reread_document"), "nodelint.text.source"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"nodelint.text has no `{name}`")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return found

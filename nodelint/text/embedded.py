@@ -1,0 +1,326 @@
+"""Manifests that stand inside other texts: Terraform, shell scripts, Markdown, block scalars of other manifests.
+
+What is found becomes documents of the source that holds it, in the source's own offsets: a finding points at
+the line of the file, and an edit changes that file. YAML may be indented as a whole; that is how it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.forms.terraform.hcl import HclError, Text
+from nodelint.forms.terraform.hclexpr import OF_KARPENTER, read_encoded
+from nodelint.forms.terraform.hclstrings import unescape
+from nodelint.text.embedded_regions import (
+    GROUPS,
+    VALUES,
+    EmbeddedYaml,
+    Reading,
+    groups_of,
+    line_after,
+    may_hold_values,
+    read_region,
+    says_object,
+    says_values,
+)
+from nodelint.text.embedded_text import unescape_in_place
+from nodelint.text.nodes import Node
+from nodelint.text.yaml import jsonpatch
+
+if TYPE_CHECKING:
+    from nodelint.text.nodes import SourceText
+
+Host = Literal["terraform", "shell", "markdown"]
+
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
+_SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
+"""Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
+_HOSTS: dict[str, Host] = {
+    "tf": "terraform",
+    "tofu": "terraform",
+    "hcl": "terraform",
+    "sh": "shell",
+    "bash": "shell",
+    "zsh": "shell",
+    "md": "markdown",
+    "markdown": "markdown",
+    "mdx": "markdown",
+}
+_YAML = ("yaml", "yml", "json", "jsonc")
+_SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
+_HCL = ("hcl", "terraform", "tf", "tofu", "opentofu")
+
+_UNSAID = ("", "text", "txt", "plaintext")
+"""Words of a fence that say nothing of what is in it."""
+
+_FENCE = r"(?m)^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?\.?(?P<word>[\w-]*)[^`\r\n]*\r?$"
+_HEREDOC = (
+    r"""(?<!<)<<(?P<dash>-?)[ \t]*(?:(?P<quote>["'\\])(?P<quoted>[A-Za-z_][\w-]*)["']?|(?P<word>[A-Za-z_]\w*))"""
+)
+_PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
+_FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
+
+
+def host_of(path: str) -> Host | None:
+    """What kind of text a file is by its name, but for endings such as `.tpl` and `.disabled`; None for all else."""
+    name = path.lower()
+    while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
+        name = name.rpartition(".")[0]
+    return _HOSTS.get(name.rpartition(".")[2])
+
+
+def is_script(source: SourceText) -> bool:
+    """Whether a text that is not YAML is a script with heredocs, and no object stands outside of them."""
+    text = source.text
+    inside = list(_heredocs(source, 0, len(text)))
+    if not inside:
+        return False
+    outside = [
+        text[a:b]
+        for a, b in pairwise([0, *(at for embedded in inside for at in (embedded.start, embedded.end)), len(text)])
+    ]
+    rest = "".join(outside[::2])
+    return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
+
+
+def read(source: SourceText, host: Host) -> Iterator[Reading]:
+    """The manifests inside a text of a known kind, in their order. Nothing is raised."""
+    text = source.text
+    if re.search(groups_of(source), text) is None and not (
+        host == "terraform" and (_gives_values(text) or _may_make_pods(source))
+    ):
+        return
+    if host == "terraform":
+        yield from _terraform(source, 0, len(text))
+    elif host == "shell":
+        for region in _heredocs(source, 0, len(text)):
+            yield from read_region(source, region)
+    else:
+        yield from _markdown(source)
+
+
+def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
+    """The manifests in block scalars of a document, which may itself stand within a region."""
+    shell = within is not None and within.shell
+    text = source.text
+    groups = re.compile(groups_of(source))
+    for node in root.walk():
+        if node.style == "double" and not node.shared and _keys_above(node) is not None:
+            yield from _quoted(source, node.start, node.end, node.value)
+        if node.style not in ("literal", "folded") or node.shared:
+            continue
+        target = jsonpatch.target(node)
+        is_grouped = groups.search(text, node.start, node.end) is not None or says_values(text, node.start, node.end)
+        if target is None and not is_grouped:
+            continue
+        keys = _keys_above(node)
+        body = text.find("\n", node.start, node.end) + 1
+        if keys is None or not body:
+            continue
+        part = not _PATCHES.isdisjoint(keys)
+        region = EmbeddedYaml(body, line_after(text, node.end), "block", shell=shell, part=part)
+        if target is not None and not says_object(source, text, body, node.end):
+            yield from read_region(source, region._replace(target=target))
+        elif node.style == "literal":
+            yield from _text_with_manifests(source, region)
+        elif says_object(source, text, body, node.end):
+            reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
+            yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
+
+
+def _quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
+    """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
+    if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
+        return
+    region = EmbeddedYaml(start + 1, end - 1, "quoted")
+    body = unescape_in_place(source.text[start + 1 : end - 1])
+    if body is None:
+        reason = "a manifest in a quoted text with escapes that are not read: move it into a file, or a heredoc"
+        yield Reading(None, start, end, region, False, "", reason, start, True)
+        return
+    for reading in read_region(source, region, body):
+        for node in reading.root.walk() if reading.root is not None else ():
+            node.shared = True
+        yield reading
+
+
+def _keys_above(node: Node) -> list[str] | None:
+    """The keys that lead to a node; None where it is a text of one of Karpenter's objects, or an annotation."""
+    keys: list[str] = []
+    at = node
+    while at.parent is not None:
+        keys += [entry.name for entry in at.parent.entries if entry.value is at and entry.name is not None]
+        at = at.parent
+        group = at.get("apiVersion")
+        if group is not None and isinstance(group.value, str) and re.match(GROUPS, group.value):
+            return None
+    return None if "annotations" in keys else keys
+
+
+def _gives_values(text: str) -> bool:
+    return "karpenter" in text and re.search(f"{VALUES}|{OF_KARPENTER}", text) is not None
+
+
+# -- Terraform
+
+
+def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
+    text = source.text
+    words = Text(text, start, end, groups=groups_of(source))
+    found: list[Reading] = []
+    for heredoc in words.heredocs:
+        found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
+    for token in words.tokens:
+        if token.kind == "str" and text.find("karpenter.", token.start, token.end) >= 0:
+            found += _quoted(source, token.start, token.end, unescape(text[token.start + 1 : token.end - 1]))
+    for manifest in words.manifests():
+        at = words.tokens[manifest.at].start
+        region = EmbeddedYaml(at, at, "hcl")
+        try:
+            node = words.object(source, manifest)
+        except HclError as odd:
+            found.append(
+                Reading(None, at, words.end_of(manifest.at), region, False, "", odd.message, odd.offset, True)
+            )
+            continue
+        if node.get("spec") is None:
+            continue  # a reference to an object, as in a nodeClassRef of v1beta1
+        begin = _comments_above(text, at)
+        found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
+    found += _workloads(source, words)
+    for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
+        if all(reading.end <= node.start or node.end <= reading.start for reading in found):
+            found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
+    yield from sorted(found, key=lambda reading: reading.start)
+
+
+def _may_make_pods(source: SourceText) -> bool:
+    """Whether resources that make pods are asked for, and a file of Terraform may hold one."""
+    return source.also is not None and "kubernetes_" in source.text
+
+
+def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
+    """The resources by which Terraform makes pods without a manifest, where these are asked for."""
+    if not _may_make_pods(source):
+        return
+    from nodelint.forms.terraform.workloads import read_workloads
+
+    for block in read_workloads(source, words):
+        if isinstance(block, HclError):
+            region = EmbeddedYaml(block.offset, block.offset, "hcl")
+            yield Reading(None, block.offset, block.offset, region, False, "", block.message, block.offset)
+        else:
+            region = EmbeddedYaml(block.start, block.start, "hcl")
+            yield Reading(block.node, block.start, block.end, region, False, "")
+
+
+def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
+    """The manifests of a text that is YAML, or a script whose heredocs are."""
+    text = source.text
+    if not says_object(source, text, region.start, region.end):
+        if may_hold_values(text, region):
+            readings = read_region(source, region._replace(lenient=True))
+            yield from (reading for reading in readings if reading.root is not None)
+        return
+    inner = list(_heredocs(source, region.start, region.end))
+    for within in inner:
+        yield from read_region(source, within._replace(literal=False, lenient=True, part=region.part or within.part))
+    if not inner:
+        is_yaml = re.compile(_FIRST_LINE).match(text, region.start) is not None
+        yield from read_region(source, region._replace(lenient=region.lenient or not is_yaml))
+
+
+def _comments_above(text: str, at: int) -> int:
+    """The start of the lines of comments right above a place; the start of its own line without any."""
+    start = text.rfind("\n", 0, at) + 1
+    while start > 0:
+        above = text.rfind("\n", 0, start - 1) + 1
+        if not text[above:start].lstrip().startswith(("#", "//")):
+            break
+        start = above
+    return start
+
+
+# -- shell
+
+
+def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml]:
+    """The bodies of the heredocs of a script; without one that has no end."""
+    text = source.text
+    if "<<" not in text[start:end]:
+        return
+    substituted = "envsubst" in text[start:end]
+    unclosed: set[str] = set()
+    opener = re.compile(_HEREDOC)
+    at = start
+    while at < end:
+        line_end = text.find("\n", at, end)
+        if line_end < 0:
+            return
+        line = text[at:line_end]
+        at = line_end + 1
+        if "<<" not in line or line.lstrip().startswith("#"):
+            continue
+        for match in opener.finditer(line):
+            word = match["word"] or match["quoted"]
+            if word in unclosed:
+                continue
+            tabs = r"\t*" if match["dash"] else r"[ \t]*"
+            close = re.compile(rf"(?m)^{tabs}{re.escape(word)}[ \t]*\r?$").search(text, at, end)
+            if close is None:
+                unclosed.add(word)
+                continue
+            if _is_quoted(line, match.start()):
+                continue
+            literal = match["quote"] is not None
+            if says_object(source, text, at, close.start()) and " delete " not in line:
+                part = re.search(r"\bpatch\b", line) is not None
+                ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
+                yield EmbeddedYaml(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
+            at = min(close.end() + 1, end)
+
+
+def _is_quoted(line: str, at: int) -> bool:
+    """Whether a place in a line of a script lies within quotes that close on the line and run no command."""
+    quoted = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
+    return any(
+        match.start() < at < match.end() and not ("$(" in match.group() or "`" in match.group())
+        for match in quoted.finditer(line)
+    )
+
+
+# -- Markdown
+
+
+def _markdown(source: SourceText) -> Iterator[Reading]:
+    text = source.text
+    fence = re.compile(_FENCE)
+    at = 0
+    while (opening := fence.search(text, at)) is not None:
+        start = opening.end() + 1
+        mark = opening["fence"]
+        closing = re.compile(rf"(?m)^[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$").search(text, start)
+        end = closing.start() if closing is not None else len(text)
+        at = closing.end() if closing is not None else len(text)
+        word = opening["word"].lower()
+        if re.compile(groups_of(source)).search(text, start, end) is None:
+            continue
+        if word in _YAML:
+            yield from read_region(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None))
+        elif word in _UNSAID:
+            for reading in _text_with_manifests(
+                source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None)
+            ):
+                yield reading._replace(region=reading.region._replace(host="markdown"))
+        elif word in _SHELL:
+            regions = list(_heredocs(source, start, end))
+            if not regions and re.compile(_FIRST_LINE).match(text, start, end) is not None:
+                regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only its fence says it is a script
+            for region in regions:
+                yield from read_region(source, region._replace(host="markdown", lenient=True))
+        elif word in _HCL:
+            for reading in _terraform(source, start, end, lenient=True):
+                yield reading._replace(region=reading.region._replace(part=None))

@@ -1,0 +1,169 @@
+"""Regions of a text that hold YAML: what they say, and the documents that they are read as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.text.embedded_text import find_expansions
+from nodelint.text.nodes import Node
+from nodelint.text.placeholders import MASK, holds_code, mask
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+if TYPE_CHECKING:
+    from nodelint.text.nodes import SourceText
+
+GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
+"""What every manifest of Karpenter's has in its apiVersion."""
+
+_MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|autoscaling\.x-k8s\.io/v1|v1\b)"
+"""The same, and what objects that make pods have: for sources that are read for these, too."""
+
+VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
+_ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}|…)[^\r\n]*)\r?$"
+
+
+class EmbeddedYaml(NamedTuple):
+    """Lines of a text that hold YAML.
+
+    `literal`: nothing is put in the place of a `$`. `shell`: what a shell expands is. `lenient`: what is no
+    YAML here is no mistake.
+    """
+
+    start: int
+    end: int
+    host: str
+    literal: bool = False
+    shell: bool = False
+    lenient: bool = False
+    part: bool | None = False
+    target: Node | None = None
+    """The kind that a JSON6902 patch is for."""
+
+
+class Reading(NamedTuple):
+    """One document of a region: its root, where it begins and ends, and what a whole-line template hides."""
+
+    root: Node | None
+    start: int
+    end: int
+    region: EmbeddedYaml
+    templated: bool
+    prefix: str
+    """What every line of it begins with."""
+    problem: str | None = None
+    at: int = 0
+    aside: bool = False
+
+
+def groups_of(source: SourceText) -> str:
+    """What an object that a source is read for has in its apiVersion."""
+    return GROUPS if source.also is None else _MORE_GROUPS
+
+
+def says_object(source: SourceText, text: str, start: int, end: int) -> bool:
+    """Whether a text of a source may be a manifest that it is read for, and does not merely name one."""
+    written = re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{groups_of(source)}")
+    return written.search(text, start, end) is not None
+
+
+def says_values(text: str, start: int, end: int) -> bool:
+    """Whether a text may be the values of a chart that makes NodePools or EC2NodeClasses of them."""
+    return text.find("karpenter", start, end) >= 0 and re.compile(VALUES).search(text, start, end) is not None
+
+
+def may_hold_values(text: str, region: EmbeddedYaml) -> bool:
+    return region.host in ("terraform", "block") and says_values(text, region.start, region.end)
+
+
+def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
+    """The documents of a region that hold an object of Karpenter's; `body` is what is read in the place of it."""
+    text = source.text
+    body = text[region.start : region.end] if body is None else body
+    shown = list(body)
+    if region.shell:
+        for begin, end in find_expansions(body):
+            shown[begin:end] = MASK * (end - begin)
+    skipped = [region.start + m.start() for m in re.finditer(_ELLIPSIS, body)] if region.host == "markdown" else []
+    for start in skipped:
+        for at in range(start - region.start, body.find("\n", start - region.start)):
+            shown[at] = "\n"
+    masked = "".join(shown)
+    prefix = _prefix(masked)
+    # a shell takes tabs away, and YAML knows none in front of a line
+    masked = re.sub(r"(?m)^\t+", lambda match: " " * len(match.group()), masked)
+    for begin, end in _documents(masked, prefix):
+        at, stop = region.start + begin, region.start + end
+        part = region._replace(start=at, end=stop)
+        if region.target is not None or says_object(source, masked, begin, end) or may_hold_values(text, part):
+            yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
+
+
+def _document(
+    source: SourceText, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
+) -> Reading:
+    """One document of a region, read as it stands, else with its template code masked, else without such lines."""
+    end = start + len(text)
+    marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
+    if marked is not None:  # YAML has no indented markers
+        text = " " * marked.end() + text[marked.end() :]
+    first: Unreadable | None = None
+    hidden = any(start <= line < end for line in skipped)
+    for attempt in _attempts(text, region):
+        shown, lines = attempt
+        try:
+            roots = compose(source, shown, start, masked=MASK in shown or bool(lines), literal=region.literal)
+        except Unreadable as error:
+            first = first or error
+            continue
+        root = roots[0] if len(roots) == 1 else None
+        return Reading(root, start, end, region, hidden or bool(lines), prefix)
+    assert first is not None
+    if region.lenient or hidden:
+        reason = f"not read as a manifest: {first.message}"
+        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
+    if (holds_code(text) or MASK in text) and not _interpolated(text, region):
+        reason = f"a template that is not YAML before it is rendered: {first.message}"
+        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
+    return Reading(None, start, end, region, False, prefix, first.message, first.offset)
+
+
+def _interpolated(text: str, region: EmbeddedYaml) -> bool:
+    """Whether the only code is `${}` of Terraform behind other text of its line: it puts in a value, and no lines."""
+    if region.host != "terraform" or "%{" in text or "{{" in text:
+        return False
+    return all(line.split("${", 1)[0].strip(" \t-") for line in text.splitlines() if "${" in line)
+
+
+def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
+    yield text, []
+    if holds_code(text):
+        hcl = region.host == "terraform"
+        yield mask(text, hcl=hcl)
+        if "${" in text:
+            yield mask(text, whole_lines=True, hcl=hcl)
+
+
+def _prefix(text: str) -> str:
+    """The white space that every line begins with: that of the line that has least of it."""
+    indents = re.findall(r"(?m)^([ \t]*)(?![ \t]|\r?$|\r?\n|#|%\{|\{\{|\{%|<%|\$\{)", text)
+    return min(indents, key=len, default="")
+
+
+def _documents(text: str, prefix: str) -> list[tuple[int, int]]:
+    """Where the documents of a region begin and end: at markers that stand at its indent."""
+    borders = [0]
+    for match in re.finditer(rf"(?m)^[ ]{{{len(prefix)}}}(---|\.\.\.)(?=[ \t\r\n]|\Z)", text):
+        border = match.start() if match[1] == "---" else text.find("\n", match.end()) + 1 or len(text)
+        if border > borders[-1] and text[borders[-1] : border].strip():
+            borders.append(border)
+    borders.append(len(text))
+    return [(a, b) for a, b in pairwise(borders) if a < b]
+
+
+def line_after(text: str, at: int) -> int:
+    return text.find("\n", at) + 1 or len(text)

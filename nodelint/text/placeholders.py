@@ -1,0 +1,330 @@
+"""What stands in a manifest for a value that is filled in later, and template code around it.
+
+Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
+`{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
+a person replaces: `__X__`, `XXX`, words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`, such
+words behind others that are not (`pool-POOL_NAME`), and `my-cluster-name-here`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nodelint.base.tuples import NamedTuple
+
+# The patterns are texts: `re` compiles each when it is first needed, and most files need none.
+MASK = "\ue000"
+"""A private-use character that stands, as often as the expression is long, for a masked expression."""
+
+_VARIABLE_FORMS = r"\$\{[^{}\n]*\}|\$\([A-Za-z_][\w.]*\)|\$[A-Z_][A-Z0-9_]*(?!\w)"
+_INLINE = rf"{_VARIABLE_FORMS}|\$\{{|\{{\{{|<%|\{{%|%\{{|{MASK}"
+_ANGLE = r"<{1,2}[A-Za-z0-9][A-Za-z0-9_.:/-]*>{1,2}"
+_ANGLE_WHOLE = r"<{1,2}[A-Za-z0-9][^<>\n]*>{1,2}"
+_WHOLE = rf"(?:{_VARIABLE_FORMS}|\{{\{{[^\n]*\}}\}}|<%[^\n]*%>|{_ANGLE_WHOLE}|{MASK}+)"
+
+_HERE = (
+    r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{0,60}(?i:account|ami|arn|cluster|id|image|key|name|profile|region|role|value)"
+    r"[-_](?:here|HERE)(?![A-Za-z0-9])"
+)
+"""What ends in the word for a thing and `here`: `my-cluster-name-here`, `ROLE_NAME_HERE`."""
+
+_JOINED = r"(?<=[a-z0-9]-)[A-Z]{2}[A-Z0-9]*+(?:_[0-9]*+[A-Z][A-Z0-9]*+)++(?![\w-])"
+"""Words in capitals behind others that are not: `workflow-WORKFLOW_NAME`. Capitals alone may be a value."""
+
+_BY_HAND = (
+    r"(?i:(?<![a-z0-9])your[-_][a-z0-9][\w-]*|(?<![a-z0-9])(?:replace|insert)[-_](?:me|with|your|this)[\w-]*)"
+    rf"|(?<![A-Za-z0-9])(?:x{{4,}}|X{{3,}})(?![A-Za-z0-9])|{_HERE}"
+)
+
+_REPLACED = (
+    r"(?<![A-Za-z0-9])(?:__[A-Za-z][\w.-]{0,80}?__|X{3,}|YOUR_[A-Z0-9_]+"
+    rf"|[A-Z0-9_]{{0,60}}(?:PLACEHOLDER|REPLACE|CHANGE_?ME)[A-Z0-9_]*)(?![A-Za-z0-9])|(?P<joined>{_JOINED})|{_HERE}"
+)
+_PARTS = ("__", "XXX", "PLACE", "CHANGE", "YOUR_", "-here", "_here", "-HERE", "_HERE")
+_HAND_PARTS = ("your", "xxx", "replace", "insert", "-here", "_here")
+_STORED = (
+    r"(?:\n[ ]*|[{,][ \n]*)(?:\"?uid\"?:[ ]*\"?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\"?resourceVersion\"?:[ ]*[\"']?[0-9])"
+)
+_CAPITALS = "[A-Z][A-Z]{3}"
+"""Four capitals, written so that `re` looks for the first one by its set: it does not for `[A-Z]{4}`."""
+_BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
+CODE = ("{{", "{%", "%{", "<%")
+"""How template code begins, of every kind that can stand between values."""
+_CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
+_OPENS = r"\{\{|\{%|<%|%\{"
+_BRACED = r"\$\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\}"
+_VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
+
+
+def holds_any(text: str, parts: Iterable[str]) -> bool:
+    """Whether one of some parts is in a text. Without a generator: every document is asked."""
+    for part in parts:  # noqa: SIM110
+        if part in text:
+            return True
+    return False
+
+
+def may_be_replaced(text: str) -> bool:
+    """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
+    if holds_any(text, _PARTS):
+        return True
+    return "_" in text and re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
+
+
+def replaced(text: str) -> bool:
+    """Whether a part of a one-line value is what a script or a person replaces."""
+    return may_be_replaced(text) and re.search(_REPLACED, text) is not None
+
+
+def may_hold_placeholder(text: str) -> bool:
+    """Whether a text may hold a value for which `holds_placeholder` says so: a part of each form is in it."""
+    return "$" in text or "<" in text or MASK in text or holds_any(text, CODE)
+
+
+def holds_placeholder(text: str) -> bool:
+    """Whether a part of a one-line value is yet to be filled in, by the forms of tools and documentation."""
+    if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):
+        return True
+    return "<" in text and (_in_angles(_ANGLE, text) is not None or re.fullmatch(_ANGLE_WHOLE, text) is not None)
+
+
+def _in_angles(form: str, text: str) -> re.Match[str] | None:
+    """The first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
+    closed = set(re.findall(r"</([A-Za-z0-9][^<>\s]*)", text)) if "</" in text else ()
+    found = (match for match in re.finditer(form, text) if match[0].strip("<>").partition(" ")[0] not in closed)
+    return next(found, None)
+
+
+def is_live(text: str) -> bool:
+    """Whether a document is what an API server has stored, with the `uid` or `resourceVersion` that it gives.
+
+    Nothing is filled in there any more: what looks like a placeholder is the value.
+    """
+    return ("uid" in text or "resourceVersion" in text) and re.search(_STORED, text) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is a placeholder and nothing else."""
+    return re.fullmatch(_WHOLE, text) is not None
+
+
+def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
+    """What a person was to replace in a value, as documentation writes it; None where there is nothing of the kind.
+
+    `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
+    `AMI_ID_TO_REPLACE`, `...-name-here`, and words of `stand_ins`. `__X__` and `pool-POOL_NAME` are for a script to
+    replace.
+    """
+    text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
+    found = _in_angles(_ANGLE_WHOLE, text) if "<" in text else None
+    if found is None:
+        folded = text.casefold()
+        if holds_any(folded, _HAND_PARTS):
+            found = re.search(_BY_HAND, text)
+    if found is not None:
+        return found[0].strip("-_./:")
+    words = re.findall(r"[A-Z][A-Z0-9_]*[A-Z0-9]", text) if re.search(_CAPITALS, text) else []
+    word = next((word for word in words if word in stand_ins), None)
+    if word is None and may_be_replaced(text) and (capitals := re.search(_REPLACED, text)) is not None:
+        by_script = capitals["joined"] or capitals[0].startswith("__")
+        return None if by_script else capitals[0]
+    return word
+
+
+def holds_code(text: str) -> bool:
+    """Whether there is template code that can make a file no YAML."""
+    return "${" in text or holds_any(text, CODE)
+
+
+def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
+    """A text of equal length that YAML can read, and where the lines start that were all template code.
+
+    Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines`
+    a `${x}` that has a line to itself is taken for lines that it will become, and not for a value. With `hcl` the
+    code is Terraform's: it may hold braces and texts, and go over several lines.
+    """
+    lines: list[int] = []
+    out: list[str] = []
+    at = 0
+    expressions = _expressions(text)
+    if hcl:
+        code = _hcl_code(text)
+        expressions = _apart(sorted([*expressions, *code], key=lambda span: (span[0], -span[1])))
+    if whole_lines:
+        alone = [match.span(1) for match in re.finditer(rf"(?m)^[ \t]*({_BRACED})[ \t]*\r?$", text)]
+        expressions = _apart(sorted([*expressions, *alone]))
+    for begin, end in _lines_of(text, expressions):
+        start = text.rfind("\n", 0, begin) + 1
+        start += text.startswith("\ufeff", start)
+        blank = not text[start:begin].strip(" \t") and (whole_lines or not text.startswith("${", begin))
+        if blank and re.compile(r"[ \t]*(?:#|\r?$)", re.M).match(text, end):
+            lines.append(start)
+            # line breaks and no spaces: a blank line that is wide sets the indent of a block scalar
+            out += [text[at:start], "\n" * (end - start)]
+        else:
+            out += [text[at:begin], MASK * (end - begin)]
+        at = end
+    out.append(text[at:])
+    return re.sub(_VARIABLE, _masked, "".join(out)), lines
+
+
+def _expressions(text: str) -> list[tuple[int, int]]:
+    """Where template expressions begin and end."""
+    found: list[tuple[int, int]] = []
+    unclosed: set[str] = set()
+    at = 0
+    opens = re.compile(_OPENS)
+    while (match := opens.search(text, at)) is not None:
+        kind, at = match.group(), match.end()
+        close = -1 if kind in unclosed else text.find(_CLOSES[kind], at)
+        if close < 0:
+            unclosed.add(kind)  # looked for once: a file of openers costs no more than its length
+            continue
+        at = close + len(_CLOSES[kind])
+        found.append((match.start(), at))
+    return found
+
+
+def template_end(text: str, at: int, end: int) -> int:
+    """Behind the brace that closes the `${` or `%{` at `at`, strings and braces within passed over."""
+    depth = 0
+    step = re.compile(r'[^{}"]*')
+    quoted = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+    while at < end:
+        match = step.match(text, at, end)
+        at = match.end() if match is not None else at
+        if at >= end:
+            break
+        if text[at] == '"':
+            match = quoted.match(text, at, end)
+            at = match.end() if match is not None else at + 1
+            continue
+        depth += 1 if text[at] == "{" else -1
+        at += 1
+        if depth == 0:
+            return at
+    return end
+
+
+def _hcl_code(text: str) -> list[tuple[int, int]]:
+    """Where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    opens = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
+    while (match := opens.search(text, at)) is not None:
+        end = template_end(text, match.start(), len(text))
+        at = match.end()
+        if text[end - 1] != "}":
+            break
+        if match[0] == "%{" or "\n" in text[match.start() : end]:
+            found.append((match.start(), end))
+            at = end
+    return found
+
+
+def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of some spans in order that begin behind the end of the one before."""
+    separate: list[tuple[int, int]] = []
+    for span in spans:
+        if not separate or span[0] >= separate[-1][1]:
+            separate.append(span)
+    return separate
+
+
+def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Expressions with nothing but blanks between them on a line, taken together."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in expressions:
+        if joined and not text[joined[-1][1] : begin].strip(" \t"):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def depth(text: str, start: int, end: int) -> int:
+    """How many conditions and loops of a template are open at `end`, of those that begin behind `start`."""
+    open_ = 0
+    for match in re.compile(_BLOCK).finditer(text, start, end):
+        open_ += -1 if match[1].startswith("end") else 1
+    return max(open_, 0)
+
+
+_BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
+
+
+def alternatives(text: str, starts: list[int]) -> list[int]:
+    """Which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
+
+    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never beside them.
+    """
+    found: list[int] = []
+    tokens = re.compile(_BRANCHING).finditer(text, starts[0], starts[-1])
+    events = [(match.start(), match[1]) for match in tokens]
+    if not any(word.startswith("el") for _, word in events):
+        return found
+    # For each open condition: is there an item in this branch, and in one before it? The first is open already.
+    open_ = [[False, False]]
+    for _, word in sorted([*events, *((start, str(n)) for n, start in enumerate(starts))], key=lambda span: span[0]):
+        if word.isdigit():
+            if any(before for _, before in open_):
+                found.append(int(word))
+            for frame in open_:
+                frame[0] = True
+        elif word.startswith("el"):
+            open_[-1] = [False, open_[-1][1] or open_[-1][0]]
+        elif word == "end":
+            open_[-1:] = [] if len(open_) > 1 else [[False, False]]
+        else:
+            open_.append([False, False])
+    return found
+
+
+class BranchSpan(NamedTuple):
+    """Characters `start` to `end` of a template that are there in one case: branch `number` of a condition.
+
+    `block` is where the condition begins. Branches count from 0.
+    """
+
+    block: int
+    number: int
+    start: int
+    end: int
+
+    def holds(self, at: int) -> bool:
+        """Whether a character is in the branch."""
+        return self.start <= at < self.end
+
+
+def branches(text: str, start: int, end: int) -> list[BranchSpan]:
+    """The branches of those conditions with an `else` that begin and end between two places of a template."""
+    found: list[BranchSpan] = []
+    open_: list[list[int]] = []
+    for match in re.compile(_BRANCHING).finditer(text, start, end):
+        word = match[1]
+        if word.startswith("el") and open_:
+            open_[-1].append(match.start())
+        elif word == "end" and open_:
+            marks = [*open_.pop(), match.start()]
+            if len(marks) > 2:
+                found += [BranchSpan(marks[0], n, marks[n], marks[n + 1]) for n in range(len(marks) - 1)]
+        elif word != "end" and not word.startswith("el"):
+            open_.append([match.start()])
+    return sorted(found, key=lambda branch_span: branch_span.start)
+
+
+def unmask(value: str, masked: str, original: str) -> str:
+    """A block scalar's value with the characters put back that `masked` has a `MASK` for.
+
+    Where a part of them is not part of the value, the `MASK`s stay.
+    """
+    hidden = iter([was for is_, was in zip(masked, original, strict=True) if is_ == MASK])
+    if value.count(MASK) != masked.count(MASK):
+        return value
+    return re.sub(MASK, lambda _: next(hidden), value)
+
+
+def _masked(match: re.Match[str]) -> str:
+    return MASK * (match.end() - match.start())

@@ -1,0 +1,400 @@
+"""A file as it is read: its text, and the documents in it."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from nodelint.text.marks import MARKS
+from nodelint.text.nodes import Document, Node, SourceText
+from nodelint.text.placeholders import CODE, holds_code, mask
+from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
+from nodelint.text.yaml.compose import compose
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nodelint.text.embedded_regions import Reading
+
+LARGEST_DOCUMENT = 5_000_000
+"""Characters of a document that is still read; etcd takes no object above 1.5 MB."""
+
+
+class Source(SourceText):
+    """A file as it is read from a text or from bytes."""
+
+    __slots__ = ("_masked",)
+
+    def __init__(self, path: str, text: str, also: str | None = None) -> None:
+        super().__init__(path, text)
+        self._masked: tuple[str, list[int]] | None = None
+        self.also = also
+
+    @classmethod
+    def from_text(cls, path: str, text: str, also: str | None = None) -> Source:
+        """Read a text. What is wrong with it is in `problems`; nothing is raised.
+
+        Documents without the word are passed over, unless the pattern `also` is found in them.
+        """
+        source = cls(path, text, also)
+        if source._is_read(0, len(text)):
+            source._read()
+        elif text:
+            source.documents.append(Document(None, 0, len(text), 0))
+        return source
+
+    @classmethod
+    def from_bytes(cls, path: str, data: bytes, also: str | None = None) -> Source:
+        """Read a file's bytes: UTF-8, or UTF-16 behind a byte order mark. That mark stays, as character 0."""
+        encoding = _UTF_16.get(data[:2])
+        if encoding is not None and data[2:4] != b"\0\0":
+            try:
+                source = cls.from_text(path, data.decode(encoding), also)
+            except UnicodeDecodeError as error:
+                source = cls(path, data.decode(encoding, "replace"))
+                if _is_marked(source.text):
+                    source.problems.append(SyntaxProblem(error.start // 2, f"no UTF-16: {error.reason}"))
+            source.encoding = encoding
+            return source
+        if b"\0" in data:
+            for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+                if "karpenter".encode(encoding) in data:
+                    source = cls(path, data.decode("latin-1"))
+                    name = encoding[:6].upper()
+                    lacking = "" if data.startswith(_UTF_32) else " without a byte order mark"
+                    source.problems.append(SyntaxProblem(0, f"the file is {name}{lacking}; write UTF-8"))
+                    return source
+        try:
+            return cls.from_text(path, data.decode(), also)
+        except UnicodeDecodeError as error:
+            source = cls(path, data.decode("utf-8", "replace"))
+            if any(mark.encode() in data for mark in MARKS):
+                offset = len(data[: error.start].decode())
+                message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+                if path.endswith(YAML_NAMES) or not source._is_script():
+                    source.problems.append(SyntaxProblem(offset, message))
+                else:
+                    source.set_aside.append(SetAside(offset, message))
+            return source
+
+    @property
+    def code_masked(self) -> bool:
+        """Whether template code was set aside in one of its documents, apart from the texts that stand in these."""
+        return self._masked is not None
+
+    def _is_read(self, begin: int, end: int) -> bool:
+        if _is_marked(self.text, begin, end):
+            return True
+        return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
+
+    def _is_script(self) -> bool:
+        """Whether it is a text in which the encoding is the author's own choice."""
+        from nodelint.text.embedded import host_of
+
+        return host_of(self.path) in ("shell", "markdown")
+
+    def _read(self) -> None:
+        if not self.path.endswith(YAML_NAMES):
+            from nodelint.text.embedded import host_of, read
+
+            host = host_of(self.path)
+            if host is not None and len(self.text) > LARGEST_DOCUMENT:
+                self.documents.append(Document(None, 0, len(self.text), 0))
+                self.set_aside.append(
+                    SetAside(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+                )
+                return
+            if host is not None:
+                self._take(read(self, host))
+                return
+        start = 1 if self.text.startswith("\ufeff") else 0
+        for begin, end in chunks(self.text, start):
+            if not self.read_part(begin, end):
+                return
+
+    def read_part(self, begin: int, end: int) -> bool:
+        """Add the documents and problems of a part of the text, as `chunks` gives them.
+
+        False where the text turned out to be a script, and was read as a whole.
+        """
+        if not self._is_read(begin, end):
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            return True
+        before = len(self.documents)
+        try:
+            self._read_chunk(begin, end)
+        except Unreadable as error:
+            if self._read_as_script():
+                return False
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            if self.path.endswith(_NO_YAML):
+                return True
+            self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
+        for document in self.documents[before:]:
+            if document.root is not None and self._may_hold_another(document):
+                from nodelint.text.embedded import blocks
+
+                self._take(blocks(self, document.root))
+        return True
+
+    def _read_as_script(self) -> bool:
+        """Read the manifests of a shell's heredocs, where there is nothing but a script in a file of YAML's name."""
+        if "<<" not in self.text:
+            return False
+        from nodelint.text.embedded import is_script, read
+
+        if not is_script(self):
+            return False
+        del self.documents[:], self.problems[:], self.set_aside[:]
+        self._take(read(self, "shell"))
+        return True
+
+    def concerns_karpenter(self, offset: int) -> bool:
+        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
+
+        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
+        """
+        pattern = re.compile(_OURS)
+        for document in self.documents:
+            if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):
+                return True
+        return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
+
+    def _may_hold_another(self, document: Document) -> bool:
+        """Whether a block scalar of a document may hold a manifest of its own."""
+        root = document.root
+        assert root is not None
+        if all(self.text.find(mark, document.start, document.end) < 0 for mark in ("|", ">", "\\n", '\\"')):
+            return False
+        own = root.get("apiVersion") is not None
+        if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
+            self.text, document.start, document.end
+        ):
+            return self._may_hold_values(document)
+        return re.compile(_OTHER_TEXT).search(self.text, document.start, document.end) is not None
+
+    def _may_hold_values(self, document: Document) -> bool:
+        """Whether a block scalar of a document may hold the values of a chart that makes pools or classes of them."""
+        version = document.root.get("apiVersion") if document.root is not None else None
+        if version is None or "karpenter" in str(version.value):
+            return False
+        from nodelint.text.embedded_regions import says_values
+
+        return says_values(self.text, document.start, document.end)
+
+    def _take(self, readings: Iterable[Reading], depth: int = 1) -> None:
+        """Make documents of what was found within a text, `depth` texts within each other."""
+        for reading in readings:
+            document = Document(reading.root, reading.start, reading.end, len(self.documents), reading.templated)
+            document.host, document.part = reading.region.host, reading.region.part
+            document.prefix, document.target = reading.prefix, reading.region.target
+            self.documents.append(document)
+            self.masked = True
+            if "\t" in reading.prefix:
+                self.tabbed = True
+            if reading.problem is not None and reading.aside:
+                self.set_aside.append(SetAside(reading.at, reading.problem))
+            elif reading.problem is not None:
+                self.problems.append(SyntaxProblem(reading.at, reading.problem))
+            if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
+                continue
+            if self._may_hold_another(document):
+                from nodelint.text.embedded import blocks
+
+                self._take(blocks(self, reading.root, reading.region), depth + 1)
+
+    def _read_chunk(self, begin: int, end: int) -> None:
+        if end - begin > LARGEST_DOCUMENT:
+            reason = f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read"
+            if re.compile(_TOP).search(self.text, begin, end) is not None:
+                raise Unreadable(begin, reason)
+            self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
+            self.set_aside.append(SetAside(begin, reason))
+            return
+        text = self.text[begin:end]
+        if text.startswith("\ufeff"):  # libyaml passes over it uncounted
+            raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
+        self._hold_to_kubectl(text, begin)
+        templated = False
+        try:
+            roots = compose(self, text, begin, masked=False)
+        except Unreadable as error:
+            if not holds_code(text):
+                raise
+            read = self._read_masked(begin, end, error)
+            if read is None:
+                return
+            roots, templated = read
+        if len(roots) <= 1:
+            root = roots[0] if roots else None
+            self.documents.append(Document(root, begin, end, len(self.documents), templated))
+            return
+        # a line break that only YAML knows (a lone \r) hid a `---` from the split
+        for root in roots:
+            self.documents.append(Document(root, begin, end, len(self.documents), templated))
+
+    def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
+        """The roots with template code set aside, and whether that took whole lines.
+
+        None, and the document is set aside, where the template makes it unreadable; else raises `error`.
+        """
+        if self._masked is None:
+            self._masked = mask(self.text, hcl="{{" not in self.text)
+            self.masked = True
+        masked, lines = self._masked
+        try:
+            try:
+                roots = compose(self, masked[begin:end], begin, masked=True)
+            except Unreadable:
+                masked, lines = mask(self.text, whole_lines=True, hcl="{{" not in self.text)
+                if masked == self._masked[0]:
+                    raise
+                roots = compose(self, masked[begin:end], begin, masked=True)
+        except Unreadable as again:
+            if not self._template_to_blame(begin, end, error, again):
+                raise error from None
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            reason = f"a template that is not YAML before it is rendered: {again.message}"
+            self.set_aside.append(SetAside(again.offset, reason))
+            return None
+        return roots, any(begin <= line < end for line in lines)
+
+    def _hold_to_kubectl(self, text: str, begin: int) -> None:
+        """Raise `Unreadable` for what is YAML, and what kubectl refuses, which splits a file at its `---` lines."""
+        if "--- " in text or "---\t" in text:
+            marked = re.search(_BEHIND_MARKER, text)
+            if marked is not None:
+                raise Unreadable(begin + marked.end(), "kubectl takes nothing but a comment behind `---`")
+        if "%" in text:
+            directive = re.match(_DIRECTIVE, text)
+            above = self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
+            if directive is not None and not above.startswith("..."):
+                raise Unreadable(begin + directive.start(1), "kubectl does not support directives; remove the line")
+
+    def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
+        assert self._masked is not None
+        if any(begin <= line < end for line in self._masked[1]):
+            return True
+        if not any(mark in self.text[begin:end] for mark in CODE):
+            return False
+        return (plainly.offset, plainly.message) != (masked.offset, masked.message)
+
+
+def reread(source: SourceText, text: str) -> Source:
+    """The same file with another text."""
+    new = Source.from_text(source.path, text, source.also)
+    new.part, new.encoding = source.part, source.encoding
+    if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
+        for document, old in zip(new.documents, source.documents, strict=True):
+            document.part = document.part or old.part
+    return new
+
+
+def reread_document(source: SourceText, index: int, text: str) -> Source:
+    """The same file with another text, which differs within one document: only that one is read anew.
+
+    The other documents stay the very same: they belong to the old source, where their places are.
+    """
+    document = source.documents[index]
+    end = document.end + len(text) - len(source.text)
+    apart = _is_yaml_alone(source.path) and not source.masked and document.root is not None
+    ends = end == len(text) or text[end - 1] == "\n"
+    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
+        return reread(source, text)
+    new = Source(source.path, text, source.also)
+    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
+    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
+        return reread(source, text)
+    new.documents[0].index = index
+    new.documents = [*source.documents[:index], *new.documents, *source.documents[index + 1 :]]
+    new.noted = new.documents[index]
+    new.problems = [*source.problems, *new.problems]
+    new.set_aside = [*source.set_aside, *new.set_aside]
+    if source.held is not None:  # their objects stay the same too
+        new.held = None, source.held[1]
+    return new
+
+
+def read_alone(source: SourceText, document: Document) -> Node | None:
+    """The root of a document, read from a text that holds it alone; None where that does not read as the same."""
+    if not _is_yaml_alone(source.path):
+        return None
+    alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
+    if len(alone.documents) != 1 or alone.problems or alone.newline != source.newline:
+        return None
+    return alone.documents[0].root
+
+
+def _is_yaml_alone(path: str) -> bool:
+    """Whether the documents of a file are those between its `---` lines, by its name."""
+    if path.endswith(YAML_NAMES):
+        return True
+    from nodelint.text.embedded import host_of
+
+    return host_of(path) is None
+
+
+_NO_YAML = (".tfvars", ".hcl")
+"""Texts of Terraform that hold values, and no manifest: what is no YAML there is no mistake."""
+
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+_BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
+_DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
+_MOST_TEXTS = 5
+"""Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
+
+YAML_NAMES = (".yaml", ".yml", ".json", "-")
+"""What the name of a file ends in that is YAML and nothing else."""
+
+_OURS = (
+    r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
+    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
+)
+_OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
+_OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
+_TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
+
+
+def _is_marked(text: str, begin: int = 0, end: int | None = None) -> bool:
+    return any(text.find(mark, begin, end) >= 0 for mark in MARKS)
+
+
+def chunks(text: str, start: int) -> list[tuple[int, int]]:
+    """Where the documents of a text begin and end: at `---` lines and behind `...` lines."""
+    borders = [start]
+    marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])
+    for mark in marks:
+        border = mark
+        if text[mark] == ".":
+            border = text.find("\n", mark) + 1 or len(text)
+        if border > borders[-1] and not _prologue(text, borders[-1], border):
+            borders.append(border)
+    borders.append(len(text))
+    return [(begin, end) for begin, end in pairwise(borders) if begin < end]
+
+
+def _lines_with(text: str, marker: str, start: int) -> list[int]:
+    """Where lines begin that hold a marker, and behind it nothing or what white space parts from it."""
+    found = [start] if text.startswith(marker, start) else []
+    at = text.find("\n" + marker, start)
+    while at >= 0:
+        found.append(at + 1)
+        at = text.find("\n" + marker, at + 1)
+    return [offset for offset in found if text[offset + 3 : offset + 4] in _AFTER_MARKER]
+
+
+_AFTER_MARKER = ("", " ", "\t", "\r", "\n")
+
+
+def _prologue(text: str, begin: int, end: int) -> bool:
+    """Whether there is nothing but comments and directives, which belong to the document that follows."""
+    while begin < end:
+        stop = text.find("\n", begin, end)
+        line = text[begin : stop if stop >= 0 else end]
+        if line and not (line.isspace() or line.startswith("%") or line.lstrip().startswith("#")):
+            return False
+        begin += len(line) + 1
+    return True

@@ -1,0 +1,89 @@
+"""What aliases and merge keys stand for: the nodes of an anchor once more, in another place."""
+
+from __future__ import annotations
+
+from nodelint.text.nodes import UNKNOWN, MappingEntry, Node
+from nodelint.text.syntax_errors import Unreadable
+
+MOST_COPIES = 100_000
+"""Nodes that the aliases of one text may stand for, all together."""
+
+
+class Copies:
+    """Makes the copies of one text, and counts them: a few lines of aliases may stand for billions of nodes."""
+
+    def __init__(self, deepest: int) -> None:
+        self._deepest = deepest
+        self._count = 0
+
+    def copy(self, target: Node, depth: int, at: int) -> Node:
+        """The node and all below it once more, to hang in a place `depth` levels deep.
+
+        Raises `Unreadable` at `at` where that is too many nodes, or too deep.
+        """
+        top = _copy_alone(target)
+        pending = [(target, top, depth)]
+        while pending:
+            old, new, level = pending.pop()
+            self._count += 1
+            if self._count > MOST_COPIES:
+                raise Unreadable(at, f"the aliases here stand for more than {MOST_COPIES:,} values")
+            if old.kind == "scalar":
+                continue
+            if level >= self._deepest:
+                raise Unreadable(at, f"nested more than {self._deepest} levels deep")
+            for item in old.items:
+                other = _copy_alone(item)
+                other.parent = new
+                new.items.append(other)
+                pending.append((item, other, level + 1))
+            for entry in old.entries:
+                key, value = _copy_alone(entry.key), _copy_alone(entry.value)
+                key.parent = value.parent = new
+                new.entries.append(MappingEntry(key, value, entry.name, entry.merged))
+                self._count += 1
+                pending.append((entry.value, value, level + 1))
+        return top
+
+    def merge(self, node: Node) -> None:
+        """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
+
+        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
+        value: it goes to the merges, among what is only written. Raises `Unreadable`.
+        """
+        last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
+        nameless: list[tuple[MappingEntry, Node]] = []
+        for merge in node.merges:
+            value = merge.value
+            if value.value is UNKNOWN:
+                continue
+            for part in reversed(value.items if value.kind == "sequence" else [value]):
+                if part.kind != "mapping":
+                    raise Unreadable(value.start, "`<<` needs a mapping, or a list of mappings")
+                for entry in part.entries:
+                    if entry.name is None:
+                        nameless.append((entry, value))
+                    else:
+                        last[entry.name] = merge.key.start, entry, value
+        written = node.entries
+        node.entries, merges = [], node.merges
+        for entry in written:
+            if entry.name in last and entry.key.start < last[entry.name][0]:
+                merges.append(entry)
+                continue
+            node.entries.append(entry)
+            last.pop(entry.name, None)
+        merges.sort(key=lambda entry: entry.key.start)
+        for entry, value in (*((entry, value) for _, entry, value in last.values()), *nameless):
+            key = _copy_alone(entry.key)
+            copied = self.copy(entry.value, 0, value.start)
+            key.parent = copied.parent = node
+            node.entries.append(MappingEntry(key, copied, entry.name, True))
+
+
+def _copy_alone(node: Node) -> Node:
+    """A node without what is below it."""
+    other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
+    other.raw, other.tag = node.raw, node.tag
+    other.shared = True
+    return other

@@ -1,0 +1,50 @@
+"""Values by their tags: `!!str 1` is a text, and `!Sub` is for somebody else to fill in."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.syntax_errors import Unreadable, shortened
+from nodelint.text.yaml.scalars import finite, resolve
+
+_CORE = "tag:yaml.org,2002:"
+_DEFINED = ("int", "float", "bool", "null", "merge", "binary")
+"""What go-yaml makes something of. Any other word after `!!` leaves the text."""
+
+
+def set_by_tag(node: Node, tag: str, text: str, is_key: bool = False) -> None:
+    """Give a scalar its tag, and the value that this makes of its text. Raises Unreadable.
+
+    A tag that YAML does not define leaves a value to whoever knows it; a key is its text, as go-yaml reads both.
+    """
+    node.tag = tag
+    if tag == "!" or tag == _CORE + "str" or tag == _CORE + "timestamp":
+        node.value = text
+        return
+    if not tag.startswith(_CORE):
+        node.value = text if is_key else UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
+        return
+    name = tag.removeprefix(_CORE)
+    if name not in _DEFINED:
+        node.value = text
+        return
+    value = resolve(text)
+    if name == "int" and type(value) is int:
+        node.value = value
+    elif name == "float" and isinstance(value, int | float) and (is_key or finite(value)):
+        node.value = float(value)
+    elif (name == "bool" and type(value) is bool) or (name == "null" and value is None):
+        node.value = value
+    elif name == "merge" and text == "<<":
+        node.value = text
+    elif name == "binary":
+        import base64
+
+        try:
+            data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+            node.value = data.decode("utf-8", "replace")
+        except ValueError:
+            raise Unreadable(node.start, "the text tagged `!!binary` is not base64") from None
+    else:
+        raise Unreadable(node.start, f"`{shortened(text)}` is not a value for the tag `!!{name}`")

@@ -1,0 +1,213 @@
+"""Streams of YAML too long to be read whole: the documents that concern Karpenter, at their places in the stream."""
+
+from __future__ import annotations
+
+import errno
+import os
+from bisect import bisect_right
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.text import Position, Source
+from nodelint.text.marks import MARKS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ClassVar
+
+
+LONGEST = 1 << 30
+"""Bytes of a stream that is still read."""
+
+_BLOCK = 1 << 17
+"""Bytes that are read at once: they stay in the cache of a processor while they are searched."""
+
+_LONGEST_DOCUMENT = 8 << 20
+_BORDER = b"\n---"
+_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+_OVERLAP = 32
+"""Bytes that a mark or a border which two blocks share may take."""
+
+
+class Gap(NamedTuple):
+    """What is left out before a character of an excerpt: lines and characters, from the start of the stream on."""
+
+    offset: int
+    lines: int
+    characters: int
+
+
+class Excerpt(Source):
+    """Documents of a stream, one behind the other. Places are told as they are in the stream; no fix is written."""
+
+    __slots__ = ("_firsts", "_gaps", "_offsets")
+    whole: ClassVar[bool] = False
+
+    def __init__(self, path: str, text: str, also: str | None = None) -> None:
+        super().__init__(path, text, also)
+        self._gaps: list[Gap] = []
+        self._offsets: list[int] = []
+        self._firsts: list[int] = []
+
+    def take_gaps(self, gaps: list[Gap]) -> None:
+        """Take what was left out, in the order of the text."""
+        self._gaps = gaps
+        self._offsets = [gap.offset for gap in gaps]
+        self._firsts = [super(Excerpt, self).position(offset).line for offset in self._offsets]
+
+    def position(self, offset: int) -> Position:
+        """Line, column and offset in the stream of a character."""
+        at = super().position(offset)
+        gap = bisect_right(self._offsets, offset) - 1
+        if gap < 0:
+            return at
+        _, lines, characters = self._gaps[gap]
+        return Position(at.line + lines, at.column, at.offset + characters)
+
+    def line(self, number: int) -> str:
+        """The text of a line of the stream; empty for one that is left out."""
+        shown = [first + gap.lines for first, gap in zip(self._firsts, self._gaps, strict=True)]
+        at = bisect_right(shown, number) - 1
+        own = number if at < 0 else number - self._gaps[at].lines
+        if at + 1 < len(self._firsts) and own >= self._firsts[at + 1]:
+            return ""
+        return super().line(own)
+
+
+def read(path: str, handle: int) -> Excerpt | None:
+    """What a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
+
+    Raises OSError for a stream, or for a document of Karpenter's, that is too long.
+    """
+    parts = _Parts()
+    size = 0
+    while block := os.read(handle, _BLOCK):
+        size += len(block)
+        if size > LONGEST:
+            raise OSError(errno.EFBIG, f"larger than {LONGEST >> 30} GiB, which no manifest is")
+        parts.add(block)
+    parts.end()
+    if not parts.kept:
+        return None
+    source = Excerpt.from_bytes(path, b"".join(parts.kept))
+    assert isinstance(source, Excerpt)
+    source.take_gaps(parts.gaps)
+    return source
+
+
+class _Parts:
+    """The documents that are kept, and what is left out between them."""
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+        self.gaps: list[Gap] = []
+        self._length = 0
+        self._lines = self._characters = 0
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._marked = False
+        """Whether what is pending holds a mark."""
+        self._tail = b""
+        self._cut = False
+
+    def add(self, block: bytes) -> None:
+        """Take what follows. Raises OSError for a document of Karpenter's that is too long."""
+        before, last = self._tail, _last_border(block)
+        ahead = before[-len(_BORDER) :]
+        shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
+        left = len(block) - last if last else len(ahead) - shared + len(block)
+        self._marked = self._marked or _is_marked(block) or _is_marked(before + block[:_OVERLAP])
+        self._pending.append(block)
+        self._size += len(block)
+        self._tail = (before + block[-_OVERLAP:])[-_OVERLAP:]
+        if last and not self._marked and all(map(bytes.isascii, self._pending)):
+            self._pass_over(block, last)
+        elif last or shared:
+            self._go_on(left, self._documents)
+        elif self._size > _LONGEST_DOCUMENT:
+            if self._marked:
+                self._refuse()
+            self._go_on(_OVERLAP, self._skip)
+            self._cut = True
+
+    def _pass_over(self, block: bytes, end: int) -> None:
+        """Skip what is pending but for what stands behind `end` in the last block; nothing is copied for that."""
+        self._lines += sum([piece.count(b"\n") for piece in self._pending[:-1]]) + block.count(b"\n", 0, end)
+        self._characters += self._size - len(block) + end
+        self._begin(block[end:])
+        self._cut = False
+
+    def _go_on(self, left: int, take: Callable[[bytes], None]) -> None:
+        """Let `take` have what is pending but for some bytes at its end."""
+        data = b"".join(self._pending)
+        take(data[: len(data) - left])
+        self._begin(data[len(data) - left :])
+
+    def _begin(self, data: bytes) -> None:
+        """Have no more pending than the beginning of a document."""
+        self._pending = [data]
+        self._size = len(data)
+        self._tail = data[-_OVERLAP:]
+        self._marked = _is_marked(data)
+
+    def end(self) -> None:
+        """Take what is left."""
+        self._documents(b"".join(self._pending))
+
+    def _documents(self, data: bytes) -> None:
+        if not data:
+            return
+        if _is_marked(data):
+            start = 0
+            while start < len(data):
+                end = _border(data, start + 1)
+                self._document(data[start:end])
+                start = end
+        else:
+            self._skip(data)
+        self._cut = False
+
+    def _document(self, data: bytes) -> None:
+        if not _is_marked(data):
+            self._skip(data)
+        elif self._cut:
+            self._refuse()
+        else:
+            self.gaps.append(Gap(self._length, self._lines, self._characters))
+            self.kept.append(data)
+            self._length += len(data.decode("utf-8", "replace"))
+        self._cut = False
+
+    def _skip(self, data: bytes) -> None:
+        self._lines += data.count(b"\n")
+        self._characters += len(data) if data.isascii() else len(data.decode("utf-8", "replace"))
+
+    def _refuse(self) -> None:
+        text = f"a document of more than {_LONGEST_DOCUMENT >> 20} MiB mentions Karpenter, which no manifest is"
+        raise OSError(errno.EFBIG, text)
+
+
+def _is_marked(data: bytes) -> bool:
+    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
+
+
+def _border(data: bytes, start: int) -> int:
+    """Where the next document begins, behind `start`; the end where none does."""
+    at = data.find(_BORDER, start - 1)
+    while at >= 0 and not _parts(data, at):
+        at = data.find(_BORDER, at + 1)
+    return at + 1 if at >= 0 else len(data)
+
+
+def _last_border(data: bytes) -> int:
+    """Where the last document begins; 0 where none does but at the start."""
+    at = data.rfind(_BORDER)
+    while at >= 0 and not _parts(data, at):
+        at = data.rfind(_BORDER, 0, at + len(_BORDER) - 1)
+    return at + 1
+
+
+def _parts(data: bytes, at: int) -> bool:
+    """Whether the line behind a line feed parts documents. What the next block decides is not known to do so."""
+    return data[at + len(_BORDER) : at + len(_BORDER) + 1] in (b" ", b"\t", b"\r", b"\n")
