@@ -49,6 +49,12 @@ MODULES = {
     "source.templates.charts": "forms.helm.charts",
     "source.templates.template_lint": "forms.helm.template_lint",
     "source.templates.template_scopes": "forms.helm.template_scopes",
+    "source.terraform.hcl": "forms.terraform.hcl",
+    "source.terraform.hclcheck": "forms.terraform.hclcheck",
+    "source.terraform.hclexpr": "forms.terraform.hclexpr",
+    "source.terraform.hclstrings": "forms.terraform.hclstrings",
+    "source.terraform.hcltree": "forms.terraform.hcltree",
+    "source.terraform.terragrunt": "forms.terraform.terragrunt",
     "source.terraform.hclworkloads": "forms.terraform.workloads",
     "source.terraform.tfaddresses": "forms.terraform.functions.addresses",
     "source.terraform.tfcollections": "forms.terraform.functions.collections",
@@ -82,6 +88,7 @@ MODULES = {
     "build.vendored_values": "forms.helm.vendored_values",
     "build.filled_terraform": "forms.terraform.rendered",
     "build.remote_terraform": "forms.terraform.remote_modules",
+    "build.unread_inputs": "inventory.unread_inputs",
     "build.switched_off": "forms.terraform.switched_off",
     "build.terraform": "forms.terraform.filled_texts",
     "build.terraform_releases": "forms.terraform.chart_releases",
@@ -180,6 +187,7 @@ def new_name(module: str) -> str | None:
     package, _, leaf = module.rpartition(".")
     while package:
         if package in PACKAGES:
+            leaf = leaf.removeprefix("tf") if package == "source.terraform" else leaf
             return f"{PACKAGES[package]}.{leaf}"
         package, _, above = package.rpartition(".")
         leaf = f"{above}.{leaf}"
@@ -213,7 +221,7 @@ def move_files() -> None:
                 sys.exit(f"{old} and {new} are both there: put them together by hand")
             git("rm", "-q", "-f", old)
             continue
-        if old.name != "__init__.py" and path_module(old) not in MODULES:
+        if path_module(old) not in MODULES and old.parent.name in ("build", "terraform") and old.stem != "__init__":
             print(f"{old}: not in the table, goes to {new}", file=sys.stderr)
         git("mv", old, new)
     for package, docstring in ABOUT.items():
