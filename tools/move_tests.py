@@ -41,7 +41,8 @@ FOLDERS = {
     " terraform_json terraform_laws terraform_recorded terraform_releases terraform_shapes terraform_values",
     "inventory": "built unread unread_inputs",
     "karpenter": "allocatable after_requirements asked_nodes controller images images_facts kubelet limits"
-    " network_rules node_size overlay_commands overlay_properties overlays places resolve scripts small_worlds user_data",
+    " network_rules node_size overlay_commands overlay_properties overlays places resolve scripts small_worlds"
+    " user_data",
     "laws": "claims_and_twins fix_laws generated_input rules unknown_law",
     "lint": "baseline engine fingerprints policies pool_relations suppress",
     "lsp": "lsp lsp_incremental lsp_overviews lsp_protocol lsp_sessions lsp_titles",
@@ -104,7 +105,7 @@ def rewrite_imports(text: str) -> str:
         home = f"tests.{PLACES[name].replace('/', '.')}.{name}" if name in PLACES else f"tests.{name}"
         return f"{match[1]}from {home} import"
 
-    text = re.sub(r"(?m)^( *)from \.(\w+) import", imported, text)
+    text = re.sub(r"(?m)^( *)from (?:tests)?\.(\w+) import", imported, text)
     return re.sub(r"(?m)^( *)from \. import", r"\1from tests import", text)
 
 
