@@ -298,10 +298,14 @@ def _warmed() -> None:
     forget()
 
 
+READING = ("commands", "text", "files", "forms", "releases", "inventory")
+"""The rooms that keep what they have read of files."""
+
+
 def forget() -> None:
     """Drop what was read of files, and when: it is not the next call's."""
     for name in list(sys.modules):
-        if name.startswith(("nodelint.commands", "nodelint.text", "nodelint.releases", "nodelint.inventory")):
+        if name.startswith(tuple(f"nodelint.{room}" for room in READING)):
             for cached in _caches(name):
                 cached.cache_clear()
 

@@ -65,7 +65,9 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
         "lint.engine",
         "rule.definition",
         "report",
-        "release_evidence",
+        "releases",
+        "inventory",
+        "forms.rendered",
         "plan",
         "edits",
     )

@@ -20,7 +20,9 @@ What each module is about, in its own words, room by room. The rooms stand in th
 def rooms() -> list[str]:
     """The rooms in the order of ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    return re.findall(r"(?m)^\| `(\w+(?:\.py|/))` \|", text)
+    table = text.split("## Modules, in the order in which they may import", 1)[1].split("\n## ", 1)[0]
+    rows = (line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    return [room for row in rows for room in re.findall(r"`([\w/]+?(?:\.py|/))`", row)]
 
 
 def first_sentence(path: Path) -> str:
@@ -38,7 +40,8 @@ def module_page() -> str:
         if path.is_file():
             lines.append(f"## {room}\n\n{first_sentence(path)}.\n")
             continue
-        modules = sorted(path.rglob("*.py"))
+        inner = [PACKAGE / other for other in rooms() if other.startswith(room) and other != room]
+        modules = sorted(m for m in path.rglob("*.py") if not any(m.is_relative_to(other) for other in inner))
         rows = [f"| `{module.relative_to(PACKAGE).as_posix()}` | {first_sentence(module)} |" for module in modules]
         lines.append("\n".join([f"## {room}", "", "| module | what it is about |", "| --- | --- |", *rows, ""]))
     return "\n".join(lines)

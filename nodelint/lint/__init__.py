@@ -1,1 +1,1 @@
-"""Rules, and how they are run: configuration, suppressions, fixes, baseline."""
+"""How rules are run: judging, suppressions, fixes, baseline."""

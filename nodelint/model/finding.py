@@ -247,7 +247,7 @@ def span_of(at: Node | Span) -> Span:
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Where a part of an object is written, in a file: itself, but for what is built of files (see `forms.rendered`)."""
+    """Where a part of an object is written, in a file: itself, but for what is rendered (see `forms.rendered`)."""
     built = at.source.built
     origin = None if built is None else built.find_origin(at)
     return at if origin is None else origin.at

@@ -1,4 +1,4 @@
-"""Expressions of HCL as a tree. Nothing is worked out here; `terraform_eval` does that."""
+"""Expressions of HCL as a tree. Nothing is worked out here; `evaluate` does that."""
 
 from __future__ import annotations
 

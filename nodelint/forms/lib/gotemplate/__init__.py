@@ -1,1 +1,1 @@
-"""Templates of Helm: their code, their functions, and what they come to with the values of a chart."""
+"""Go templates: their code, the functions of sprig, and what they come to with values."""
