@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from .own_home import hold
+from tests.own_home import hold
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 120
@@ -266,7 +266,7 @@ def _load() -> None:
     import boto3
     import jsonschema  # noqa: F401
 
-    from .ec2_front import quick
+    from tests.ec2_front import quick
 
     for path in (ROOT / "nodelint").rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts

@@ -346,7 +346,7 @@ def main() -> None:
     """Run the commands over the repository below a folder."""
     folder = Path(sys.argv[1])
     _watch(folder)
-    from . import in_process
+    from tests import in_process
 
     for command in COMMANDS:
         done = in_process.run(command, folder / "home", os.environ, f"{WORD}\n")

@@ -19,8 +19,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import IO, Any, NoReturn
 
-from .forked import PATIENCE, decided_by_a_start, forget, start
-from .own_home import hold
+from tests.forked import PATIENCE, decided_by_a_start, forget, start
+from tests.own_home import hold
 
 
 class _Left(BaseException):

@@ -1,0 +1,257 @@
+"""What somebody meets who uses nodelint for the first time, or as they use another linter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.ec2.region_names import find_unknown_region_note, refuse_region
+
+from tests.conftest import ROOT
+from tests.manifests import nodeclass, nodepool
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+TYPOS = (ROOT / "examples" / "bad" / "typos.yaml").read_text(encoding="utf-8")
+POOL, CLASS = nodepool(), nodeclass()
+
+
+def put(folder: Path, text: str, name: str = "pool.yaml") -> None:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "-"],
+        ["check", "--fix", "--format", "json", "-"],
+        ["check", "-", "."],
+        ["plan", "--old", ".", "-"],
+        ["fit", "-", "."],
+        ["explain", "-"],
+        ["hash", "-"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_pipe_is_no_all_clear(nodelint: Run, tmp_path: Path, arguments: list[str], text: str) -> None:
+    put(tmp_path, POOL)
+    done = nodelint(*arguments, stdin=text)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("nodelint: standard input is empty: run the command in front of the pipe alone")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{POOL}{CLASS}", POOL.count("\n") + 1),
+        (f"{POOL.rstrip()}{CLASS}", POOL.count("\n")),
+        (f"{POOL.rstrip()}---\n{CLASS}", POOL.count("\n")),
+        ('{"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}\n' * 2, 2),
+        (f"{POOL}---\n{CLASS}", None),
+        (POOL.replace("metadata:", "metadata: {name: b}\nmetadata:"), None),
+    ],
+    ids=["glued", "no line break", "dashes", "JSON", "two", "one key twice"],
+)
+@pytest.mark.parametrize("command", ["check", "explain", "hash"])
+def test_a_pipe_that_joins_files_says_where(
+    nodelint: Run, tmp_path: Path, command: str, text: str, line: int | None
+) -> None:
+    done = nodelint(command, "-", stdin=text)
+    note = f"nodelint: a second file begins in line {line} of standard input, without a line `---` in front of it"
+    assert (note in done.stderr) == (line is not None), done.stderr
+    assert line is not None or "second file" not in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_no_object_that_was_judged(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL + CLASS)
+    last = nodelint("check").stdout.splitlines()[-1]
+    assert last.startswith("Found 1 error: 1 file could not be read, and nothing in it was judged")
+    put(tmp_path, POOL + CLASS, "other.yaml")
+    last = nodelint("check", "--format", "markdown").stdout
+    assert "2 errors: 2 files could not be read, and nothing in them was judged" in last
+
+
+CHART = {
+    "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+    "c/values.yaml": "pool: {name: a}\n",
+    "c/templates/pool.yaml": nodepool().replace("name: default", "name: {{ .Values.pool.name }}", 1),
+}
+
+
+def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path) -> None:
+    for name, text in CHART.items():
+        put(tmp_path, text, name)
+    assert "judged from its templates and values; --helm" in nodelint("check").stdout
+    put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
+    assert "judged from its templates and values, and with c/values-prod.yaml; --helm" in nodelint("check").stdout
+
+
+WRONG = {
+    "check --region eu-mars-1": "`eu-mars-1` is not a region such as us-east-1, did you mean `eu-west-1`?",
+    "refresh --region eu-cental-1 --catalog": "did you mean `eu-central-1`?",
+    "plan --old nosuch .": "nodelint: --old nosuch: no such file or directory",
+    "plan --old . nosuch": "nodelint: nosuch: no such file or directory",
+    "hash nosuch.yaml": "nodelint: nosuch.yaml: no such file or directory",
+    "explain nosuch.yaml": "nodelint: nosuch.yaml: no such file or directory",
+    "upgrade --from 1.0 nosuch": "nodelint: nosuch: no such file or directory",
+    "fit --nodepool nosuch": "`nodelint explain` has it",
+    "hash --region us-east-1": "`nodelint baseline`, `nodelint check` and others have it",
+    "check --selct x": "did you mean `--select`?",
+    "check --zzz": "`nodelint check --help` lists the options",
+    "explain --json": "write `--format json`",
+    "check --dry-run": "write `--diff`, which prints the edits and writes nothing",
+    "check --format conciese": "did you mean `concise`?",
+    "check --profile stric": "did you mean `strict`?",
+    "check --fail-on eror": "did you mean `error`?",
+    "check --color alwys": "did you mean `always`?",
+    "plan --fail-on drft": "did you mean `drift`?",
+    "plan --format htm": "did you mean `html`?",
+    "fit --format markdwn": "did you mean `markdown`?",
+    "completion bsh": "did you mean `bash`?",
+    "hash --live kubctl": "did you mean `kubectl`?",
+    "check --select imges": "did you mean `images`?",
+    "check --isolated --config a.yaml": "--isolated and --config exclude each other",
+    "check --stdin-filename a.yaml .": "give `-` as a path too",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_wrong_use_is_answered_with_the_right_one(nodelint: Run, tmp_path: Path, words: str) -> None:
+    put(tmp_path, POOL)
+    done = nodelint(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert WRONG[words] in done.stderr.splitlines()[-1]
+
+
+def test_words_of_a_closed_list_are_taken_in_any_case(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPOS)
+    found = nodelint("check", "--format", "concise", "--profile", "strict", "--select", "all").stdout
+    assert "practice" not in found and "[no-limits]" in found
+    assert nodelint("check", "--output-format", "Concise", "--profile", "STRICT", "--select", "ALL").stdout == found
+
+
+def test_regions_that_are_newer_than_nodelint_are_taken() -> None:
+    for name in (
+        "us-east-1",
+        "eusc-de-east-1",
+        "us-iso-east-1",
+        "us-isob-east-1",
+        "ap-southeast-12",
+        "us-gov-west-1",
+    ):
+        assert refuse_region(name) is None
+    assert find_unknown_region_note("us-east-1") is None
+    assert "not known here" in str(find_unknown_region_note("eusc-de-east-1"))
+
+
+def rules_found(done: subprocess.CompletedProcess[str]) -> set[str]:
+    return {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
+
+
+def test_rules_are_selected_by_subject_and_added_to_the_profile(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPOS)
+
+    def find_rules(*arguments: str) -> set[str]:
+        return rules_found(nodelint("check", "--format", "json", *arguments))
+
+    default = find_rules()
+    assert find_rules("--select", "Objects,instance-types") == {"node-class-ref", "unknown-field"}
+    assert find_rules("--ignore", "objects") == default - {"node-class-ref", "unknown-field"}
+    assert find_rules("--extend-select", "no-limits,spot") == default | {"no-limits", "spot-only", "few-spot-types"}
+    put(tmp_path, "select: [spot]\nextend-select: [no-limits]\n", "nodelint.yaml")
+    assert find_rules() == {"no-limits", "spot-only", "few-spot-types"}
+    assert find_rules("--extend-select", "unknown-field") == find_rules() | {"unknown-field"}
+    assert find_rules("--isolated") == default
+
+
+def test_a_fix_says_what_it_fixed(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPOS)
+    line = "  pool.yaml:23:7: unknown-field: `expiresAfter` is not a known field, did you mean `expireAfter`?"
+    assert line in nodelint("check", "--diff", "--show-fixes").stderr.splitlines()
+    lines = nodelint("check", "--fix").stdout.splitlines()
+    assert "Fixed 4 findings:" in lines and line in lines
+
+
+def test_of_many_fixes_some_are_named_unless_all_are_asked_for(nodelint: Run, tmp_path: Path) -> None:
+    def fix(*arguments: str) -> str:
+        for number in range(6):
+            put(tmp_path, TYPOS.replace("name: workers", f"name: workers{number}"), f"pool{number}.yaml")
+        return nodelint("check", "--fix", *arguments).stdout
+
+    assert "  and 14 more; --show-fixes names all" in fix()
+    named = [line for line in fix("--show-fixes").splitlines() if line.startswith("  pool")]
+    assert len(named) == 24
+
+
+def test_standard_input_stands_for_the_file_that_an_editor_holds(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL, "sub/pool.yaml")
+    named = ("check", "--stdin-filename", "sub/pool.yaml", "--format", "concise")
+    done = nodelint(*named, stdin=TYPOS)
+    assert "sub/pool.yaml:23:7: error[unknown-field]" in done.stdout
+    assert done.stdout == nodelint(*named, "-", stdin=TYPOS).stdout
+    both = nodelint(*named, "-", ".", stdin=TYPOS).stdout
+    assert both.count("unknown-field") == 1 and "in 1 object in" in both  # not the one on disk too
+    fixed = nodelint(*named, "--fix", stdin=TYPOS)
+    assert "expireAfter: 720h" in fixed.stdout and "unknown-label" in fixed.stderr
+    assert (tmp_path / "sub" / "pool.yaml").read_text(encoding="utf-8") == POOL
+    assert nodelint(*named, stdin="").returncode == 0  # an editor may hold an empty file
+    put(tmp_path, "per-path-ignores: {sub: all}\n", "nodelint.yaml")
+    assert nodelint(*named, stdin=TYPOS).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("comment", "names"),
+    [
+        ("# noqa", "unknown-value"),
+        ("# noqa: unknown-value", "unknown-value"),
+        ("# nodelint:disable=unknown-value", "unknown-value"),
+        ("# nodelint: disable=no-limits, unknown-value", "no-limits, unknown-value"),
+        ("# nodelint-disable-line", "unknown-value"),
+        ("# pylint: disable=unknown-value", "unknown-value"),
+        ("# nodelint ignore[unknown-value]", "unknown-value"),
+        ("# noqa: E501", None),
+        ("# yamllint disable-line rule:line-length", None),
+        ("# checkov:skip=CKV_AWS_1: why", None),
+        ("# please ignore: this", None),
+        ("# we skip unknown-value here", None),
+        ("# nodelint: reads this file", None),
+        ("#" + " -" * 20000 + " ignore", None),
+    ],
+)
+def test_a_comment_of_another_linter_gets_the_right_form(
+    nodelint: Run, tmp_path: Path, comment: str, names: str | None
+) -> None:
+    put(tmp_path, TYPOS.replace("[m7i, m7i.flex]", f"[m7i, m7i.flex] {comment}"))
+    done = nodelint("check", "--format", "json", "--select", "unknown-value,unused-suppression,no-limits")
+    messages = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
+    wanted = f"this comment silences nothing here: write `# nodelint: ignore[{names}] reason`"
+    assert messages == ([] if names is None else [wanted])
+
+
+def test_a_comment_of_another_linter_where_nothing_is_found_is_left_in_peace(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL.replace("\n", " # noqa\n", 1) + "---\n" + CLASS)
+    assert nodelint("check", "--select", "unused-suppression").returncode == 0
+
+
+def test_clean_removes_the_cache_and_nothing_else(nodelint: Run, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    put(cache, '{"nodelint-snapshot": 1', "a-0123.json")
+    put(cache, "{}", "notes.json")
+    (cache / "link.json").symlink_to(cache / "a-0123.json")
+    environment = {"NODELINT_CACHE_DIR": str(cache)}
+    assert "Would remove" in nodelint("clean", "--dry-run", env=environment).stdout
+    assert (cache / "a-0123.json").exists()
+    assert nodelint("clean", env=environment).stdout.endswith("Removed 1 file.\n")
+    assert sorted(path.name for path in cache.iterdir()) == ["link.json", "notes.json"]
+    assert nodelint("clean", env=environment).stdout.startswith("Nothing to remove")
+
+
+def test_the_rules_are_json_by_the_short_flag_too(nodelint: Run) -> None:
+    assert nodelint("rule", "--json").stdout == nodelint("rule", "--format", "json").stdout

@@ -1,0 +1,123 @@
+"""A plan of a tree against itself is empty, whatever is in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from nodelint.rule.definition import load_bundled
+from nodelint.rule.examples import examples
+
+from tests.repositories import write_files
+from tests.commands.test_cli import Run
+
+TREES = sorted(Path(__file__).parents[1].joinpath("trees").iterdir())
+
+
+def assert_empty(output: str) -> None:
+    plan = json.loads(output)
+    for pool in plan["nodePools"]:
+        assert (pool["change"], pool["replaced"], pool["effects"], pool["refused"]) == ("unchanged", "none", [], [])
+    assert not any(place["changed"] for place in plan["notCompared"])
+    assert [plan[part] for part in ("nodeClasses", "workloads", "releases", "absorbed")] == [[], [], [], []]
+    assert plan["findings"] == {"new": [], "gone": []}
+
+
+def _commit(folder: Path) -> None:
+    who = ("-c", "user.email=a@example.com", "-c", "user.name=a")
+    for args in (("init", "-q"), ("add", "-A", "-f"), (*who, "commit", "-qm", "a")):
+        subprocess.run(["git", *args], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("tree", TREES, ids=[tree.name for tree in TREES])
+def test_each_form(nodelint: Run, tmp_path: Path, tree: Path) -> None:
+    copytree(tree, tmp_path / "tree")
+    assert_empty(nodelint("plan", "--old", "tree", "tree", "--format", "json").stdout)
+    _commit(tmp_path / "tree")
+    assert_empty(nodelint("plan", "--against", "HEAD", "--format", "json", cwd=tmp_path / "tree").stdout)
+
+
+def test_the_examples_of_all_rules(nodelint: Run, tmp_path: Path) -> None:
+    pages = [(name, example) for name, rule in load_bundled().items() for example in examples(rule.page)]
+    write_files(tmp_path, {f"all/{n}/{name}.yaml": page.text for n, (name, page) in enumerate(pages) if n % 7 == 0})
+    assert_empty(nodelint("plan", "--old", "all", "all", "--format", "json").stdout)
+
+
+def _pool(name: str, arch: str, where: str = "") -> str:
+    return f"""\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {name}
+spec:
+  template:
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {name}}}
+      requirements:
+        - {{key: kubernetes.io/arch, operator: In, values: [{arch}]}}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: {name}
+spec:
+  role: nodes{where}
+  amiSelectorTerms: [{{alias: al2023@v20260618}}]
+  subnetSelectorTerms: [{{tags: {{a: b}}}}]
+  securityGroupSelectorTerms: [{{tags: {{a: b}}}}]
+"""
+
+
+def _workload(name: str, arch: str) -> str:
+    return f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      nodeSelector: {{kubernetes.io/arch: {arch}}}
+      containers: [{{name: a, image: a}}]
+"""
+
+
+ARCHES = {"a": "amd64", "b": "arm64", "c": "amd64"}
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 1.0.0\n",
+    "README.md": "# Pools\n",
+    "values.yaml": "name: general\narch: amd64\n",
+    "values-arm.yaml": "arch: arm64\n",
+    "values-other.yaml": "name: general\narch: amd64\n",
+    "templates/pool.yaml": _pool("{{ .Values.name }}", "{{ .Values.arch }}", "-{{ .Files.Get .Values.file }}"),
+}
+CLUSTERS = {
+    "in folders": {f"{cluster}/nodes.yaml": _pool("default", arch) for cluster, arch in ARCHES.items()},
+    "in one file": {"nodes.yaml": "---\n".join(_pool("default", arch) for arch in ARCHES.values())},
+    "in overlays": {
+        "base/kustomization.yaml": "resources: [nodes.yaml]\n",
+        "base/nodes.yaml": _pool("default", "amd64"),
+        **{f"{name}/kustomization.yaml": "resources: [../base]\nnamePrefix: x-\n" for name in ARCHES},
+    },
+    "in a chart": {f"chart/{path}": text for path, text in CHART.items()},
+}
+WORKLOADS = {
+    "beside": {"apps/a.yaml": _workload("api", "arm64"), "apps/b.yaml": _workload("web", "amd64")},
+    "in each cluster": {
+        f"{cluster}/app.yaml": _workload("api", other) for cluster in ARCHES for other in ("arm64", "amd64")
+    },
+}
+
+
+@pytest.mark.parametrize("workloads", WORKLOADS)
+@pytest.mark.parametrize("clusters", CLUSTERS)
+def test_pools_and_workloads_of_one_name(nodelint: Run, tmp_path: Path, clusters: str, workloads: str) -> None:
+    write_files(tmp_path / "tree", {**CLUSTERS[clusters], **WORKLOADS[workloads]})
+    assert_empty(nodelint("plan", "--old", "tree", "tree", "--format", "json").stdout)
+    _commit(tmp_path / "tree")
+    assert_empty(nodelint("plan", "--against", "HEAD", "--format", "json", cwd=tmp_path / "tree").stdout)

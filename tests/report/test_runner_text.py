@@ -1,0 +1,131 @@
+"""What a runner of CI takes for a command begins no line out of a repository's text, in any command and format."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodelint.base.printable import escaped_json, screened
+from nodelint.report.unified_diff import unified
+from nodelint.text import Source
+
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+_LONG = "word " * 60
+_EVIL = f"{_LONG}::set-output name=x::PWN {_LONG}##[set-env name=x]PWN {_LONG}::add-mask::PWN"
+_LINES = '"a\\n::set-output name=x::PWN\\n  ##[error]PWN\\n\\u00a0::PWN"'
+
+
+def _pool(name: str, arch: str) -> str:
+    return f"""apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {name}
+  annotations:
+    note: |
+      ::set-output name=x::PWN
+      ##[error]PWN
+spec:
+  template:
+    metadata:
+      labels:
+        ::label: "{_EVIL}"
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {name}}}
+      requirements:
+      - {{key: kubernetes.io/arch, operator: In, values: [{arch}, arm64]}}
+      - {{key: {_LINES}, operator: In, values: [{_LINES}]}}
+      - {{key: "::key", operator: In, values: ["{_EVIL}"]}}
+      - {{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m5x]}}
+"""
+
+
+def _files(arch: str) -> dict[str, str]:
+    class_of = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: %s}\nspec:\n  role: %s\n"
+    return {
+        "pool.yaml": _pool("web", arch) + "---\n" + class_of % ("web", _LINES),
+        "names.yaml": _pool(_LINES, arch) + "---\n" + _pool('"::set-output name=x::PWN"', arch),
+        "::set-output name=x::PWN/##[error]PWN.yaml": _pool("other", arch),
+        "broken.yaml": "apiVersion: karpenter.sh/v1\n::set-output name=x::PWN\n  - : [\n",
+        "kustomization.yaml": 'resources: [pool.yaml, "::set-output name=x::PWN"]\n',
+        "main.tf": 'resource "kubectl_manifest" "p" {\n yaml_body = file("../::set-output") # karpenter.sh\n}\n',
+        "nodelint.yaml": 'ignore: ["::set-output name=x::PWN"]\n',
+    }
+
+
+_FORMATS = {
+    "check": ("text", "concise", "json", "jsonl", "sarif", "gitlab", "junit", "markdown", "github"),
+    "explain": ("text", "json"),
+    "hash": ("text", "json"),
+    "fit": ("text", "json", "markdown"),
+    "upgrade": ("text", "json", "markdown"),
+    "plan": ("text", "markdown", "html", "json"),
+}
+_PLAIN = ("--config", "../none.yaml")
+COMMANDS = [
+    *(
+        (command, *_PLAIN, *(("--old", "../old") if command == "plan" else ()), "--format", form, ".")
+        for command, forms in _FORMATS.items()
+        for form in forms
+    ),
+    ("check", "."),
+    ("check", *_PLAIN, "--select", "all", "--unsafe-fixes", "--diff", "."),
+    ("check", *_PLAIN, "--select", "all", "--verbose", "."),
+    ("check", *_PLAIN, "--statistics", "."),
+    ("check", *_PLAIN, "--fix", "."),
+    ("baseline", *_PLAIN, "."),
+    ("init", "--dry-run"),
+    ("triage", "--manifests", ".", *_PLAIN, "-"),
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    write_files(tmp_path, {"none.yaml": ""})
+    write_files(tmp_path / "old", _files("amd64"))
+    write_files(tmp_path / "new", _files("x86"))
+    return tmp_path / "new"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_line_begins_with_a_command_of_the_repository(
+    command: tuple[str, ...], repository: Path, nodelint: Run
+) -> None:
+    given = "::set-output name=x::PWN\n" + json.dumps({"level": "ERROR", "message": "\n::PWN", "error": _EVIL}) + "\n"
+    done = nodelint(*command, cwd=repository, stdin=given, env={"COLUMNS": "80"})
+    assert done.returncode in (0, 1, 2), done.stderr
+    lines = (done.stdout + "\n" + done.stderr).splitlines()
+    obeyed = [line for line in lines if line.lstrip().startswith(("::", "##["))]
+    if "github" in command:
+        assert obeyed
+        assert all(re.match(r"::(?:error|warning|notice)\b", line) for line in obeyed)
+    else:
+        assert obeyed == []
+
+
+def test_a_diff_with_such_a_line_applies(tmp_path: Path) -> None:
+    text = "a: 1\n  ::set-output name=x::PWN\n##[error]\nb: 2\nc: 3"
+    old, new = Source.from_text("a.txt", text), Source.from_text("a.txt", text.replace("b: 2", "b: 3"))
+    diff = "".join(unified(old, new))
+    assert not any(line.lstrip().startswith(("::", "##[")) for line in diff.splitlines())
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    subprocess.run(["git", "apply", "-"], input=diff, text=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == new.text
+
+
+@pytest.mark.parametrize("space", ["", " ", "\t", "\u00a0", "\u2003", "x\n ", "\x1b[1m", "x\r\n"])
+@pytest.mark.parametrize("command", ["::set-output name=x::PWN", "##[error]PWN"])
+def test_a_whole_output_is_screened(space: str, command: str) -> None:
+    shown = screened(f"{space}{command}", colours=True)
+    assert not any(
+        re.sub(r"\x1b\[[0-9;]*m", "", line).lstrip().startswith(("::", "##[")) for line in shown.split("\n")
+    )
+    assert screened("a::b: c") == "a::b: c"
+    assert json.loads(escaped_json(json.dumps([command]))) == [command]

@@ -1,0 +1,208 @@
+"""What stands around NodePools and classes: roles, access entries, service accounts and policies, in forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.repositories import write_files
+
+Run = Callable[..., CompletedProcess[str]]
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: {role}
+  amiSelectorTerms: [{{alias: al2023@v20260714}}]
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+"""
+MODULE = """\
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 21.0"
+  cluster_name = "main"
+}
+"""
+NODES, CONTROLLER = "module.karpenter.node_iam_role_name", "module.karpenter.iam_role_name"
+HEREDOC = 'resource "kubectl_manifest" "class" {{\n  yaml_body = <<-YAML\n{text}  YAML\n}}\n'
+
+
+def check(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
+    """Return the messages of a rule over some files."""
+    write_files(folder, files)
+    found = json.loads(nodelint("check", str(folder), "--format", "json", "--select", rule).stdout)
+    return [finding["message"] for finding in found["findings"]]
+
+
+def heredoc(role: str) -> str:
+    text = "".join(f"    {line}\n" for line in CLASS.format(role=role).splitlines())
+    return HEREDOC.format(text=text)
+
+
+ROLES = {
+    "local": lambda role: {"main.tf": f"{MODULE}locals {{\n  role = {role}\n}}\n" + heredoc("${local.role}")},
+    "module": lambda role: {
+        "main.tf": f'{MODULE}module "pools" {{\n  source = "./pools"\n  role   = {role}\n}}\n',
+        "pools/main.tf": 'variable "role" {}\n' + heredoc("${var.role}"),
+    },
+    "templatefile": lambda role: {
+        "main.tf": f'{MODULE}resource "kubectl_manifest" "class" {{\n'
+        f'  yaml_body = templatefile("${{path.module}}/class.yaml.tpl", {{ role = {role} }})\n}}\n',
+        "class.yaml.tpl": CLASS.format(role="${role}"),
+    },
+    "chart": lambda role: {
+        "main.tf": f'{MODULE}resource "helm_release" "pools" {{\n  name  = "pools"\n'
+        f'  chart = "${{path.module}}/pools"\n  set {{\n    name  = "role"\n    value = {role}\n  }}\n}}\n',
+        "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "pools/values.yaml": "role: ''\n",
+        "pools/templates/class.yaml": CLASS.format(role="{{ .Values.role }}"),
+    },
+}
+
+
+@pytest.mark.parametrize("form", ROLES)
+def test_an_output_that_is_no_role_of_nodes_is_followed_to_the_class(
+    nodelint: Run, tmp_path: Path, form: str
+) -> None:
+    for role in (CONTROLLER, "module.karpenter.service_account"):
+        found = check(nodelint, tmp_path / role, ROLES[form](role), "controller-role-on-nodes")
+        assert len(found) == 1 and role.rpartition(".")[2] in found[0]
+    assert check(nodelint, tmp_path / "good", ROLES[form](NODES), "controller-role-on-nodes") == []
+
+
+TRUST = '{{ Statement = [{{ Principal = {{ Service = "{service}" }}, Action = "sts:AssumeRole" }}] }}'
+
+
+@pytest.mark.parametrize(("service", "count"), [("pods.eks.amazonaws.com", 1), ("ec2.amazonaws.com", 0)])
+def test_a_role_that_trusts_pods_alone_is_none_of_nodes(
+    nodelint: Run, tmp_path: Path, service: str, count: int
+) -> None:
+    role = (
+        f'resource "aws_iam_role" "own" {{\n  assume_role_policy = jsonencode({TRUST.format(service=service)})\n}}\n'
+    )
+    files = {"main.tf": role + heredoc("${aws_iam_role.own.name}")}
+    assert len(check(nodelint, tmp_path, files, "controller-role-on-nodes")) == count
+
+
+CLUSTER = 'resource "aws_eks_cluster" "this" {\n  access_config { authentication_mode = "API" }\n}\n'
+OWN_ROLE = 'resource "aws_iam_role" "node" {\n  name = "karpenter-nodes"\n}\n'
+ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("", 1),
+        (ENTRY % "aws_iam_role.other.arn", 1),
+        (ENTRY % "aws_iam_role.node.arn", 0),
+        (ENTRY % "each.value", 0),
+        (MODULE, 0),
+        ('resource "aws_eks_node_group" "first" {\n  node_role_arn = aws_iam_role.node.arn\n}\n', 0),
+    ],
+)
+def test_a_role_without_an_access_entry(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
+    for name, files in {
+        "reference": {"main.tf": CLUSTER + OWN_ROLE + more + heredoc("${aws_iam_role.node.name}")},
+        "name": {"main.tf": CLUSTER + OWN_ROLE + more, "class.yaml": CLASS.format(role="karpenter-nodes")},
+    }.items():
+        assert len(check(nodelint, tmp_path / name, files, "node-role-without-access")) == count
+
+
+RELEASE = 'resource "helm_release" "karpenter" {{\n  chart = "karpenter"\n  name = "karpenter"\n{more}}}\n'
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter, namespace: {namespace}}}
+spec: {{chart: {{spec: {{chart: karpenter, version: 1.14.1}}}}, values: {{settings: {{clusterName: main}}}}}}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: karpenter, namespace: argocd}}
+spec:
+  source: {{chart: karpenter, targetRevision: 1.14.1, helm: {{valuesObject: {{settings: {{clusterName: main}}}}}}}}
+  destination: {{namespace: {namespace}}}
+"""
+ASSOCIATION = """\
+resource "aws_eks_pod_identity_association" "karpenter" {
+  namespace       = "kube-system"
+  service_account = "karpenter"
+}
+"""
+TRUST_OF_IRSA = (
+    'data "aws_iam_policy_document" "trust" {\n  values = ["system:serviceaccount:kube-system:karpenter"]\n}\n'
+)
+
+
+@pytest.mark.parametrize("grant", [MODULE, ASSOCIATION, TRUST_OF_IRSA])
+def test_a_role_for_the_service_account_of_another_namespace(nodelint: Run, tmp_path: Path, grant: str) -> None:
+    local = 'locals {\n  namespace = "karpenter"\n}\n' + RELEASE.format(more="  namespace = local.namespace\n")
+    bad = [
+        {"main.tf": grant + local},
+        *({"main.tf": grant, "app.yaml": text.format(namespace="karpenter")} for text in (FLUX, ARGO)),
+    ]
+    for n, files in enumerate(bad):
+        assert len(check(nodelint, tmp_path / f"bad-{n}", files, "service-account-elsewhere")) == 1
+    silent = [
+        {"main.tf": grant + RELEASE.format(more='  namespace = "kube-system"\n')},
+        {"main.tf": grant + RELEASE.format(more="  namespace = var.namespace\n")},
+        {"main.tf": grant, "app.yaml": FLUX.format(namespace="kube-system")},
+        {
+            "main.tf": grant + ASSOCIATION.replace("kube-system", "karpenter"),
+            "app.yaml": ARGO.format(namespace="karpenter"),
+        },
+    ]
+    for n, files in enumerate(silent):
+        assert check(nodelint, tmp_path / f"silent-{n}", files, "service-account-elsewhere") == []
+
+
+STATEMENT = {
+    "json": """{
+  "Statement": [{"Sid": "karpenter", "Effect": "Allow", "Resource": "*",
+    "Action": ["ec2:RunInstances", "ec2:TerminateInstances"],
+    "Condition": {"%s": {"aws:RequestTag/karpenter.sh/nodepool": "*x"}}}%s]
+}
+""",
+    "tf": """resource "aws_iam_policy" "karpenter" {
+  policy = jsonencode({
+    Statement = [{ Effect = "Allow", Resource = "*", Action = ["ec2:RunInstances", "ec2:TerminateInstances"],
+      Condition = { %s = { "aws:RequestTag/karpenter.sh/nodepool" = "*x" } } }%s]
+  })
+}
+""",
+}
+OTHER = {
+    "json": ', {"Effect": "Allow", "Action": "ec2:Terminate*", "Resource": "*"}',
+    "tf": ', { Effect = "Allow", Action = "ec2:Terminate*", Resource = "*" }',
+}
+
+
+@pytest.mark.parametrize("form", STATEMENT)
+def test_a_condition_about_tags_that_no_request_carries(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for n, (operator, more, count) in enumerate(
+        [("StringLike", "", 1), ("StringLike", OTHER[form], 0), ("StringLikeIfExists", "", 0)]
+    ):
+        files = {f"policy.{form}": STATEMENT[form] % (operator, more)}
+        assert len(check(nodelint, tmp_path / str(n), files, "tag-condition-never-met")) == count
+
+
+CRDS = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter-crd}}
+spec: {{chart: {{spec: {{chart: karpenter-crd, version: {version}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(("version", "count"), [("1.5.0", 1), ("1.14.0", 0), ("1.15.0", 1), ("1.x", 0)])
+def test_crds_of_another_release_than_the_controller(nodelint: Run, tmp_path: Path, version: str, count: int) -> None:
+    files = {"crds.yaml": CRDS.format(version=version), "app.yaml": FLUX.format(namespace="karpenter")}
+    assert len(check(nodelint, tmp_path, files, "crd-chart-of-another-release")) == count
