@@ -177,7 +177,7 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
     """
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted((root / "tests").glob("test_*.py"))}
     if path.startswith("rules/"):
-        return ["tests/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if Path(path).stem in text)]
+        return ["tests/laws/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if Path(path).stem in text)]
     modules = {_module(file.relative_to(root)): file for file in sorted((root / "nodelint").rglob("*.py"))}
     code = {module: file.read_text(encoding="utf-8") for module, file in modules.items()}
     found: dict[str, None] = {}
@@ -235,7 +235,7 @@ def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
         if mutant.path.startswith("rules/"):
             name = Path(mutant.path).stem
             runs = [
-                ["tests/test_rules.py", "-k", name],
+                ["tests/laws/test_rules.py", "-k", name],
                 [test_file for test_file in runs[0] if "test_rules" not in test_file],
             ]
         runs = [run for run in runs if run]
