@@ -310,7 +310,7 @@ def test_a_profile_names_the_rooms() -> None:
         ("/tree/nodelint/text/yaml/compose.py", "run", "text/yaml"),
         ("/tree/nodelint/text/yaml/deep/er.py", "run", "text/yaml"),
         ("/tree/nodelint/lint/engine.py", "lint", "lint"),
-        ("/tree/nodelint/base/tuples.py", "_make", "base/tuples.py"),
+        ("/tree/nodelint/base/tuples.py", "_make", "base"),
         ("/tree/rules/no-image.py", "check", "rules"),
         ("/tree/nodelint/lint/engine.py", "<module>", "imports"),
         ("<frozen importlib._bootstrap>", "_find_and_load", "imports"),

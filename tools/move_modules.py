@@ -137,7 +137,6 @@ MODULES = {
 NAMES = {
     ("source.files.safe_read", "MARKS"): "text.marks",
     ("source.terraform.hclstrings", "template_end"): "text.placeholders",
-    ("release_evidence.charts", "CHART"): "model.evidence",
     ("build.roots", "nodes_of"): "forms.lib.values",
     ("build.roots", "own_roots"): "forms.lib.values",
     ("build.roots", "read"): "forms.lib.values",
