@@ -19,10 +19,9 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
-
-from . import in_process
-from .ec2_front import front, register, server  # noqa: F401
-from .forked import Command
+from tests import in_process
+from tests.ec2_front import front, register, server  # noqa: F401
+from tests.forked import Command
 
 ROOT = Path(__file__).parent.parent
 

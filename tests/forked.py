@@ -263,7 +263,7 @@ def _load() -> None:
     import boto3
     import jsonschema  # noqa: F401
 
-    from .ec2_front import quick
+    from tests.ec2_front import quick
 
     for path in (ROOT / "nodelint").rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts

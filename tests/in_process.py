@@ -19,7 +19,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import IO, Any, NoReturn
 
-from .forked import PATIENCE, decided_by_a_start, forget, start
+from tests.forked import PATIENCE, decided_by_a_start, forget, start
 
 
 class _Left(BaseException):

@@ -61,7 +61,7 @@ def main() -> None:
         print(f"  nodelint test-rules {options.folder}")
         return
     print("  python tools/make_rule_pages.py")
-    print(f"  pytest tests/test_rules.py -k {options.name}")
+    print(f"  pytest tests/laws/test_rules.py -k {options.name}")
 
 
 if __name__ == "__main__":

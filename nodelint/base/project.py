@@ -6,7 +6,7 @@ HOME: str | None = None
 """The address of the public repository, such as `https://github.com/<owner>/nodelint`, without a `/` at the end.
 
 None until there is one: nobody may take a name that this package sends people to. RELEASE.md says when it is set. No
-other file states the address; `tests/test_project_address.py` holds that."""
+other file states the address; `tests/project/test_project_address.py` holds that."""
 
 
 def page(path: str) -> str | None:

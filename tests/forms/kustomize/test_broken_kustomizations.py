@@ -1,0 +1,112 @@
+"""`check` names a kustomization over which kustomize stops, ends with 2, and never says "All good"."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
+
+Nodelint = Callable[..., subprocess.CompletedProcess[str]]
+
+PATCH = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {weight: 5}\n"
+WHOLE = "resources:\n  - ../base\npatches:\n  - path: weight.yaml\n"
+BROKEN = {
+    "no byte": b"",
+    "a comment alone": b"# nothing\n",
+    "its kind alone": b"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    "cut behind a field": b"resources:\n",
+    "cut in a path": b"resources:\n  - ../ba",
+    "cut in a key": b"resources:\n  - ../base\npat",
+    "cut in a patch": b"resources:\n  - ../base\npatches:\n  - pa",
+    "cut in the path of a patch": b"resources:\n  - ../base\npatches:\n  - path: wei",
+    "a text for a list": b"resources: ../base\n",
+    "another encoding": "resources:\n  - ../base  # für\npatches:\n  - path: weight.yaml\n".encode("latin-1"),
+    "an unknown field": b"resources:\n  - ../base\npaches:\n  - path: weight.yaml\n",
+}
+WORKS = {
+    "whole": WHOLE.encode(),
+    "an address": b"resources:\n  - ../base\n  - github.com/acme/pools\n  - https://example.com/pools?ref=v1\n",
+    "a prefix": b"namePrefix: a-\nresources:\n  - ../base\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    files = {
+        "base/pools.yaml": f"{nodepool()}---\n{nodeclass()}",
+        "base/kustomization.yaml": "resources:\n  - pools.yaml\n",
+        "prod/weight.yaml": PATCH,
+    }
+    write_files(tmp_path, files)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_kustomization_is_named(nodelint: Nodelint, tree: Path, name: str) -> None:
+    (tree / "prod/kustomization.yaml").write_bytes(BROKEN[name])
+    result = nodelint("check", ".", cwd=tree)
+    assert result.returncode == 2
+    assert "prod/kustomization.yaml:" in result.stderr
+    assert "All good" not in result.stdout
+    if kubectl := shutil.which("kubectl"):
+        assert subprocess.run([kubectl, "kustomize", str(tree / "prod")], capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_a_kustomization_that_works_is_not_named(nodelint: Nodelint, tree: Path, name: str) -> None:
+    (tree / "prod/kustomization.yaml").write_bytes(WORKS[name])
+    result = nodelint("check", ".", "--format", "json", cwd=tree)
+    assert result.returncode == 0
+    assert "cannot be read" not in result.stderr
+    assert json.loads(result.stdout)["coverage"]["objects"] >= 2
+
+
+@pytest.mark.parametrize("name", ["weight.json6902.yaml", "team.yaml"])
+def test_an_input_without_a_word_of_karpenters_that_is_not_utf_8_is_named(
+    nodelint: Nodelint, tree: Path, name: str
+) -> None:
+    patch = "- op: add\n  path: /spec/weight\n  value: 5\n"
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: team}\n"
+    (tree / "prod/weight.json6902.yaml").write_text(patch)
+    (tree / "prod/team.yaml").write_text(settings)
+    (tree / "prod/kustomization.yaml").write_text(
+        "resources:\n  - ../base\n  - team.yaml\npatches:\n"
+        "  - path: weight.json6902.yaml\n    target: {kind: NodePool}\n"
+    )
+    assert nodelint("check", ".", cwd=tree).returncode == 0
+    with (tree / "prod" / name).open("ab") as file:
+        file.write("# für\n".encode("latin-1"))
+    result = nodelint("check", ".", cwd=tree)
+    assert result.returncode == 2
+    assert f"prod/{name}:4" in result.stderr
+    assert "All good" not in result.stdout
+    if kubectl := shutil.which("kubectl"):
+        assert subprocess.run([kubectl, "kustomize", str(tree / "prod")], capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("kustomization", ["resources:\n  - ../base\n", None])
+def test_a_patch_that_no_kustomization_names_is_judged_in_part(
+    nodelint: Nodelint, tree: Path, kustomization: str | None
+) -> None:
+    (tree / "prod/weight.yaml").rename(tree / "prod/patch-weight.yaml")
+    if kustomization is not None:
+        (tree / "prod/kustomization.yaml").write_text(kustomization)
+    result = nodelint("check", ".", "--fail-on-unjudged", cwd=tree)
+    assert result.returncode == 1
+    assert "no kustomization.yaml beside or above the file names it (prod/patch-weight.yaml:3)" in result.stdout
+    assert "All good" not in result.stdout
+    hashed = nodelint("hash", "prod", cwd=tree)
+    assert "no hash: it is a part of an object only, and no kustomization.yaml names its file" in hashed.stdout
+
+
+def test_a_patch_that_a_kustomization_names_is_judged_in_full(nodelint: Nodelint, tree: Path) -> None:
+    (tree / "prod/kustomization.yaml").write_text(WHOLE)
+    assert nodelint("check", ".", "--fail-on-unjudged", cwd=tree).returncode == 0
+    assert nodelint("check", "prod/weight.yaml", "--fail-on-unjudged", cwd=tree).returncode == 0

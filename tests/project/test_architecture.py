@@ -1,0 +1,394 @@
+"""The borders of ARCHITECTURE.md hold: import order, one module that knows AWS, no clock, a whole wheel."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+import subprocess
+import sys
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.code import nodes, syntax_tree
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "nodelint"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST_FUNCTION = 50
+
+
+@cache
+def imports(path: Path, types: bool = False) -> frozenset[str]:
+    """Modules that a module imports when it runs, wherever in it; also those for types only where `types` says so."""
+    skipped: set[ast.AST] = set()
+    if not types:
+        conditions = (node for node in nodes(path) if isinstance(node, ast.If))
+        for condition in conditions:
+            if "TYPE_CHECKING" in ast.unparse(condition.test):
+                skipped.update(ast.walk(condition))
+    found = set()
+    for node in nodes(path):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return frozenset(found)
+
+
+def order() -> list[str]:
+    """Modules and packages in the order of ARCHITECTURE.md, which is the order in which data flows."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.split("## Modules, in the order in which they may import", 1)[1].split("\n## ", 1)[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return [name for row in rows for name in re.findall(r"`([\w/]+?)(?:\.py|/)`", row)]
+
+
+def idea(path: Path) -> str:
+    """The module, or the package whose inner room the module is; each form is a room of its own."""
+    parts = path.relative_to(PACKAGE).parts
+    return "/".join(parts[: 2 if parts[0] == "forms" and len(parts) > 2 else 1]).removesuffix(".py")
+
+
+STILL_TO_INVERT = {
+    ("edits.writer", "forms.terraform.writer"),
+    ("files.discover", "forms.kustomize.kustomizations"),
+    ("forms.argocd.git_generators", "forms.terraform.files"),
+    ("forms.argocd.git_generators", "forms.terraform.nodes"),
+    ("forms.argocd.kustomizations", "forms.helm.chart_values"),
+    ("forms.argocd.kustomizations", "forms.kustomize.applied_folder"),
+    ("forms.argocd.kustomizations", "forms.kustomize.build"),
+    ("forms.argocd.kustomizations", "forms.kustomize.files"),
+    ("forms.argocd.kustomizations", "forms.kustomize.kustomizations"),
+    ("forms.argocd.kustomizations", "forms.kustomize.overlays"),
+    ("forms.external.roots", "forms.helm.charts"),
+    ("forms.external.roots", "forms.kustomize.kustomizations"),
+    ("forms.flux.kustomizations", "forms.helm.overlay_releases"),
+    ("forms.flux.kustomizations", "forms.kustomize.applied_folder"),
+    ("forms.flux.kustomizations", "forms.kustomize.build"),
+    ("forms.flux.kustomizations", "forms.kustomize.files"),
+    ("forms.flux.kustomizations", "forms.kustomize.kustomizations"),
+    ("forms.flux.kustomizations", "forms.kustomize.overlays"),
+    ("forms.helm.chart_values", "forms.argocd.application_sets"),
+    ("forms.helm.chart_values", "forms.kustomize.kustomizations"),
+    ("forms.helm.filled_charts", "forms.terraform.chart_releases"),
+    ("forms.helm.remote_values", "forms.kustomize.kustomizations"),
+    ("forms.lib.text_map", "forms.helm.charts"),
+    ("forms.syntax_check", "forms.helm.charts"),
+    ("forms.syntax_check", "forms.kustomize.kustomizations"),
+    ("forms.syntax_check", "forms.lib.gotemplate.syntax"),
+    ("forms.syntax_check", "forms.terraform.hclcheck"),
+    ("forms.terraform.chart_releases", "forms.helm.chart_values"),
+    ("forms.terraform.remote_modules", "forms.helm.remote_values"),
+    ("forms.terraform.switched_off", "forms.helm.charts"),
+    ("model.documents", "forms.helm.values_objects"),
+    ("text.embedded", "forms.terraform.hcl"),
+    ("text.embedded", "forms.terraform.hclexpr"),
+    ("text.embedded", "forms.terraform.hclstrings"),
+    ("text.embedded", "forms.terraform.workloads"),
+}
+"""Imports that break the laws below, by the module that has them. None is added; one that is gone is taken out."""
+
+
+def module_names() -> dict[str, Path]:
+    """The modules of the package, by their names without `nodelint.`."""
+    names = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in MODULES}
+    return {name.removesuffix(".__init__"): path for name, path in names.items()}
+
+
+def imported_modules() -> set[tuple[str, str]]:
+    """Each import of one of our modules by another one when it runs, as a pair of names."""
+    names = module_names()
+    bare = {name for name, path in names.items() if len(syntax_tree(path).body) <= 1}  # a docstring: `forms.helm`
+    return {
+        (name, module)
+        for name, path in names.items()
+        for module in (found.removeprefix("nodelint.") for found in imports(path))
+        if module in names and module not in bare and idea(path) in IDEAS
+    }
+
+
+def is_of_another_form(name: str, module: str) -> bool:
+    """Whether a module of one form imports a module of another one."""
+    own, other = (idea(module_names()[each_name]) for each_name in (name, module))
+    return own.startswith("forms/") and other.startswith("forms/") and other not in (own, "forms/lib")
+
+
+IDEAS = sorted({idea(path) for path in MODULES} - {"__init__", "__main__"})
+
+
+def test_every_module_has_its_place_in_the_papers() -> None:
+    listed = order()
+    assert len(listed) == len(set(listed))
+    assert sorted(listed) == IDEAS
+
+
+def test_every_module_is_on_the_page_of_modules() -> None:
+    """`python tools/make_module_page.py` writes it."""
+    page = (ROOT / "docs" / "modules.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"(?m)^(?:\| `|## )([\w/]+\.py)", page))
+    assert listed == {path.relative_to(PACKAGE).as_posix() for path in MODULES if idea(path) in IDEAS}
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 700), ("ARCHITECTURE.md", 1200), ("CONTRIBUTING.md", 600)])
+def test_what_everybody_reads_first_is_read_in_ten_minutes(name: str, most: int) -> None:
+    words = (ROOT / name).read_text(encoding="utf-8").split()
+    assert len(words) <= most, f"{name} has {len(words)} words: what is not for everybody has a page in docs/"
+
+
+def test_imports_only_go_up_the_list_and_no_form_imports_another_one() -> None:
+    rank = {name: place for place, name in enumerate(order())}
+    names = module_names()
+    wrong = {
+        (name, module)
+        for name, module in imported_modules()
+        if rank[idea(names[name])] < rank[idea(names[module])] or is_of_another_form(name, module)
+    }
+    assert sorted(wrong - STILL_TO_INVERT) == [], "these imports are not allowed"
+    assert sorted(STILL_TO_INVERT - wrong) == [], "these are gone: take them off the list"
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither when they are loaded, nor later, nor for types."""
+    names = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES}
+    # `from nodelint.text import hcl` imports the inner module; that the package is loaded first is not a circle.
+    graph = {}
+    for name, path in names.items():
+        found = imports(path, types=True) & names.keys()
+        parents = {module.rpartition(".")[0] for module in found}
+        graph[name] = {module for module in found if module not in parents or module in plain_imports(path, names)}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def plain_imports(path: Path, names: Collection[str]) -> set[str]:
+    """Modules of which a module imports something that is not a module itself."""
+    return {
+        node.module
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom) and node.module
+        if any(f"{node.module}.{alias.name}" not in names for alias in node.names)
+    }
+
+
+def test_the_walks_are_true_of_the_code() -> None:
+    text = (ROOT / "docs" / "walks.md").read_text(encoding="utf-8")
+    steps = re.findall(r"`([\w/-]+\.py):(\w+)`", text)
+    assert len(steps) > 20
+    for file, name in steps:
+        path = ROOT / file if file.startswith("rules/") else PACKAGE / file
+        assert re.search(rf"(?m)^(?:def|class) {name}\b", path.read_text(encoding="utf-8")), f"{file} has no {name}"
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in syntax_tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_functions_are_short() -> None:
+    """ruff holds their complexity, and counts statements where a reader counts lines."""
+    long = []
+    for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+        for node in nodes(path):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                if lines > LONGEST_FUNCTION:
+                    long.append(f"{path.relative_to(ROOT)}:{node.lineno}: `{node.name}` has {lines} lines")
+    assert not long, f"more than {LONGEST_FUNCTION} lines: split it into steps: {long}"
+
+
+def test_only_aws_knows_boto3() -> None:
+    knowing = {p.parent for p in MODULES if any(m.startswith("boto") for m in imports(p))}
+    assert knowing == {PACKAGE / "ec2" / "client"}
+
+
+def clocks(path: Path) -> set[str]:
+    """Where a module asks what time it is. What only runs on, as a time limit needs it, says nothing of the day."""
+    found = imports(path) & {"time.time", "time.gmtime", "time.localtime"}
+    banned = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
+    last_words = {name.split(".")[1] for name in banned}
+    suspects = (node for node in nodes(path) if isinstance(node, ast.Attribute) and node.attr in last_words)
+    return found | {ast.unparse(node) for node in suspects} & banned
+
+
+def test_no_module_but_the_commands_reads_a_clock() -> None:
+    face = PACKAGE / "commands" / "__init__.py"
+    assert clocks(face) == {"datetime.now", "time.time"}  # the day, without loading datetime
+    for path in [*MODULES, *(ROOT / "rules").glob("*.py")]:
+        assert path == face or not clocks(path), path
+
+
+def test_rules_import_the_api_alone() -> None:
+    for path in sorted((ROOT / "rules").glob("*.py")):
+        ours = {module for module in imports(path) if module.split(".")[0] == "nodelint"}
+        assert {module for module in ours if not module.startswith("nodelint.api")} == set(), path
+        assert not imports(path) & {"json", "boto3"}, path
+
+
+def test_the_api_is_what_it_says() -> None:
+    """Every name is documented in the module's table, and can be imported; nothing else is promised."""
+    import nodelint.api as api
+
+    rows = [line.split("|")[1] for line in str(api.__doc__).splitlines() if line.startswith("| `")]
+    documented = sorted(name for row in rows for name in re.findall(r"`(\w+)`", row))
+    assert documented == sorted(api.__all__)
+    for name in api.__all__:
+        assert getattr(api, name) is not None
+    with pytest.raises(AttributeError, match="no `nonsense`"):
+        _ = api.nonsense
+
+
+def test_the_api_is_closed_and_typed() -> None:
+    """A checker of types sees each promised name where it is made, and no `__getattr__` that takes any other."""
+    import nodelint.api as api
+
+    path = PACKAGE / "api.py"
+    blocks = [node for node in syntax_tree(path).body if isinstance(node, ast.If)]
+    assert [ast.unparse(block.test) for block in blocks] == ["TYPE_CHECKING", "not TYPE_CHECKING"]
+    typed: dict[str, set[str]] = {}
+    for node in blocks[0].body:
+        assert isinstance(node, ast.ImportFrom) and node.module is not None
+        typed.setdefault(node.module, set()).update(alias.name for alias in node.names)
+    assert typed == {home: set(names) for home, names in {**api._MODULES, **api._NAMES}.items()}
+    assert not any(
+        isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in syntax_tree(path).body
+    )
+
+
+def test_a_promised_module_is_used_by_a_rule_or_a_page() -> None:
+    import nodelint.api as api
+
+    used = {alias.name for path in (ROOT / "rules").glob("*.py") for node in nodes(path)
+            if isinstance(node, ast.ImportFrom) for alias in node.names}  # fmt: skip
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    idle = [name for names in api._MODULES.values() for name in names if name not in used and name not in pages]
+    assert not idle, "neither a rule nor a page needs it: take it off the API"
+
+
+def test_nothing_is_imported_under_its_own_name_to_be_given_on() -> None:
+    """What a module gives on it lists in `__all__`; all else is imported from where it is made."""
+    again = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {alias.name}"
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    ]
+    assert not again
+
+
+def test_what_is_slow_is_not_loaded_for_a_folder_without_manifests(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
+    code = (
+        "import sys\nfrom nodelint.cli import cli\n"
+        "try: cli(['check'])\nexcept SystemExit: pass\n"
+        "slow = {'jsonschema', 'boto3', 'cel_expr_python', 'yaml', '_ruamel_yaml', 'nodelint.ec2.catalog'}\n"
+        "print(sorted(slow & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_a_wheel_holds_every_rule_schema_and_table() -> None:
+    """What pyproject.toml tells the builder covers the folders; .ci/run installs the wheel and lists its rules."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["packages"] == ["nodelint"]
+    assert wheel["force-include"] == {"rules": "nodelint/rules", "schemas": "nodelint/schemas"}
+    assert list((PACKAGE / "data").glob("*.json"))
+
+
+def test_the_repository_speaks_of_the_project_alone() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    for name in files.split():
+        path = ROOT / name
+        if path.is_file() and path.name != "test_architecture.py":
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not re.search(r"(?<![\w.])/(?:work|root|home)/[a-z]|\.\./shared", text), name
+
+
+def test_rules_give_findings_fields_that_there_are() -> None:
+    """`hint` became `note` (what happens if it stays so) and `help` (what to do)."""
+    from nodelint.model.finding import Finding
+
+    for path in sorted((ROOT / "rules").glob("*.py")):
+        for node in nodes(path):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                unknown = {keyword.arg for keyword in node.keywords} - {*Finding._fields, None}
+                assert not unknown, f"{path.name}:{node.lineno}: Finding has no {unknown}: {Finding._fields}"
+
+
+FUNCTION_WORDS = """
+of at to in on by for from as is are be and or not no with without each one all any some other others more told said
+asked kept held made meant named shown given seen found had has have written where what which who it its they them
+that this these those there here how why when
+"""
+
+WRITTEN = [
+    *MODULES,
+    *(file for folder in ("tools", "rules", "tests", "benchmarks") for file in (ROOT / folder).rglob("*.py")),
+]
+
+
+def vague_names() -> set[str]:
+    """Functions and classes that no word of their names tells apart, each with its file."""
+    known, found = set(FUNCTION_WORDS.split()), set()
+    for path in WRITTEN:
+        for node in nodes(path):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", node.name)]
+                idiom = "tests" in path.parts and node.name in ("at", "has", "here", "on")
+                if not node.name.startswith("__") and known.issuperset(words) and not idiom:
+                    found.add(f"{path.relative_to(ROOT).as_posix()}: {node.name}")
+    return found
+
+
+def test_a_name_has_a_verb_or_a_noun() -> None:
+    assert not vague_names(), "give it a verb and its object, or a noun"
+
+
+VAGUE = frozenset({"each", "one", "some", "said", "told", "asked", "held", "kept", "beside"})
+
+
+def vague_variables() -> set[str]:
+    """Parameters and variables of functions that are named by no noun, each with its place."""
+    found = set()
+    for path in WRITTEN:
+        for node in nodes(path):
+            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            name = node.id if isinstance(node, ast.Name) and stored else getattr(node, "arg", None)
+            if name in VAGUE and (stored or isinstance(node, ast.arg)):
+                found.add(f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 0)}: {name}")
+    # The fields of a class are read with the noun in front: `plan.kept`, `script.told`.
+    return found - class_fields()
+
+
+def class_fields() -> set[str]:
+    """The fields that a class declares, as `vague_variables` names them."""
+    return {
+        f"{path.relative_to(ROOT).as_posix()}:{field.lineno}: {field.target.id}"
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.ClassDef)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
+
+
+def test_a_variable_is_named_by_a_noun() -> None:
+    assert not vague_variables(), "name it by what it is: `pool`, `requirements`, `message`"
