@@ -5,7 +5,8 @@
     python tools/move_modules.py --check          say where old names are left; ends with 1 if there are any
 
 It may be run again at any time. A module that this table does not know goes where the modules of its old folder went.
-A branch from before the move is merged without conflicts if the script runs in it, and its result is committed first.
+A branch from before the move is merged without conflicts if it takes in what was there right before the move, the
+script runs in it, its result is committed, and the move is then merged with `git merge -s ours`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ MODULES = {
     "build.unread_releases": "forms.terraform.unread_releases",
     "build.flux_kustomizations": "forms.flux.kustomizations",
     "build.kustomize": "forms.kustomize.build",
+    "build.outside_files": "forms.terraform.outside_files",
     "build.overlays": "forms.kustomize.overlays",
     "build.rendered": "forms.external.render",
     "build.roots": "forms.external.roots",

@@ -28,7 +28,7 @@ FOLDERS = {
     "ec2": "aws aws_faults catalog derivation fact_age facts pipeline queries refresh refresh_catalog refresh_faults"
     " snapshot",
     "edits": "comments_kept edits edits_properties pending_edits",
-    "files": "discover files gitignore reading revision streams",
+    "files": "discover files gate gitignore reading revision streams",
     "fit": "fit fit_blocks fit_check fit_daemons fit_forms fit_properties fit_scheduler fit_unjudged fit_upstream",
     "forms": "embedded rules_in_forms suggestions_of_forms",
     "forms/argocd": "application_sets argo_kustomizations",
@@ -52,13 +52,13 @@ FOLDERS = {
     "project": "action api_docstrings architecture audit benchmarks ci_recipes doc_claims docs extension follow fuzz"
     " growth growth_of_commands imports in_process patterns project_address project_files readme slips supply",
     "releases": "controller_settings target",
-    "report": "explain_report folding formats json_text organisation text",
+    "report": "explain_report folding formats json_text organisation runner_text text",
     "rule": "examples rule_mentions rule_names rule_pages thresholds",
     "rules": "boundaries class_rules disruption_rules expert_rules hostile_values image_rules image_rules_facts"
     " misleading posted_mistakes reference_rules region_and_volume_rules stories template_rules text_rules"
     " untolerated_taint value_rules volume_rules ways_out wild_practice wrong_on_purpose",
     "text": "broken_input line_breaks merges source",
-    "triage": "triage triage_kubectl",
+    "triage": "triage triage_kubectl triage_reasons",
     "upgrade": "upgrade",
 }
 """The tests of each folder, without `test_` before their names."""
