@@ -20,7 +20,6 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
-
 from tests import in_process, own_home
 from tests.ec2_front import front, register, server  # noqa: F401
 from tests.forked import Command

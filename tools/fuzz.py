@@ -199,7 +199,8 @@ def seeds(target: str) -> Iterator[bytes]:
     elif target in ("hcl", "terraform"):
         yield from (path.read_bytes() for path in sorted(trees.rglob("*.tf")) if path.is_file())
     elif target == "log":
-        yield from (p.read_bytes()[:20_000] for p in sorted((ROOT / "tests" / "triage").rglob("*")) if p.is_file())
+        logs = sorted(p for p in (ROOT / "tests" / "triage").iterdir() if p.is_file() and p.suffix != ".py")
+        yield from (path.read_bytes()[:20_000] for path in logs)
     elif target == "snapshot":
         from nodelint.data import DATA
 

@@ -37,6 +37,7 @@ FEW = 5
 """Test files below which those of modules that import a module at second hand speak for it, too."""
 _FARTHEST = 4
 SLIPS = "test_slips.py"
+RULE_LAWS = "tests/laws/test_rules.py"
 REST = ("test_rules.py", "test_cli.py")
 """What goes through nearly everything, for a module of which no test file speaks."""
 COMMON = 60
@@ -175,9 +176,11 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
 
     A file is of a room where it imports from it or is named after it. For a rule, the laws over all rules come first.
     """
-    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted((root / "tests").glob("test_*.py"))}
+    tests = sorted((root / "tests").rglob("test_*.py"), key=lambda file: file.name)
+    places = {file.name: file.relative_to(root).as_posix() for file in tests}
+    texts = {file.name: file.read_text(encoding="utf-8") for file in tests}
     if path.startswith("rules/"):
-        return ["tests/laws/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if Path(path).stem in text)]
+        return [RULE_LAWS, *(places[file] for file, text in texts.items() if Path(path).stem in text)]
     modules = {_module(file.relative_to(root)): file for file in sorted((root / "nodelint").rglob("*.py"))}
     code = {module: file.read_text(encoding="utf-8") for module, file in modules.items()}
     found: dict[str, None] = {}
@@ -193,7 +196,7 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
         pending = [other for other in code if other not in seen and any(_imports(code[other], m) for m in pending)]
         seen.update(pending)
     chosen_files = dict.fromkeys((*(found or REST), SLIPS))
-    return [f"tests/{file}" for file in chosen_files if file in texts]
+    return [places[file] for file in chosen_files if file in texts]
 
 
 def _module(path: Path) -> str:
@@ -235,7 +238,7 @@ def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
         if mutant.path.startswith("rules/"):
             name = Path(mutant.path).stem
             runs = [
-                ["tests/laws/test_rules.py", "-k", name],
+                [RULE_LAWS, "-k", name],
                 [test_file for test_file in runs[0] if "test_rules" not in test_file],
             ]
         runs = [run for run in runs if run]

@@ -28,7 +28,7 @@ of a variable, a script, the chart of the CRDs alone); a range, or the default o
 README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
 such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known."""
 
-CHART = r"(?<![\w.:@/-])(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
+_CHART = r"(?<![\w.:@/-])(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
 """A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder."""
 
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
@@ -79,6 +79,11 @@ class Evidence(NamedTuple):
     def kubernetes(self) -> KubernetesVersion:
         """The version of Kubernetes."""
         return KubernetesVersion.parse(self.version)
+
+
+def match_chart(name: str) -> re.Match[str] | None:
+    """Return how Karpenter's chart is named, its first group for the chart of the CRDs; None for any other chart."""
+    return re.fullmatch(_CHART, name)
 
 
 def stated(about: About, text: str, path: str, line: int, by: str, weight: int = STATED) -> Evidence | None:

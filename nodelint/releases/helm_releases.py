@@ -17,7 +17,7 @@ from nodelint.forms.terraform.fill import (
     explain_no_instance,
     instances,
 )
-from nodelint.model.evidence import CHART, Evidence, not_known, stated
+from nodelint.model.evidence import Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> boo
     chart = values["chart"]
     if not isinstance(chart, str):
         return values.get("name") == "karpenter"
-    found = re.fullmatch(CHART, chart)
+    found = match_chart(chart)
     return found is not None and found[1] is None
 
 

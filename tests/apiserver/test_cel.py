@@ -8,7 +8,6 @@ import pytest
 from nodelint.apiserver import cel
 from nodelint.apiserver.cel import text as cel_text
 from nodelint.apiserver.rules import _parts, _plainly_holds
-
 from tests.conftest import ROOT
 
 

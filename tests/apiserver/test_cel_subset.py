@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from nodelint.apiserver import cel
 from nodelint.apiserver.cel.subset import OutsideSubset, compile_subset
 from nodelint.text import UNKNOWN
-
 from tests.conftest import ROOT
 
 

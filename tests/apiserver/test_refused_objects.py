@@ -8,9 +8,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.repositories import write_files
-from tests.manifests import nodeclass, nodepool
 from tests.fit.test_fit import pod
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 POOL = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]")

@@ -17,7 +17,6 @@ from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 POOL = nodepool()

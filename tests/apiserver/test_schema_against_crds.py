@@ -16,8 +16,19 @@ import pytest
 
 from nodelint.apiserver import Schemas, check
 from nodelint.model.releases import RELEASES, target
-
-from tests.crd_objects import EACH, RECORDED, SPECS, VERDICTS, Chance, digest, places, read, spoil, spoilt_objects, verdict
+from tests.crd_objects import (
+    EACH,
+    RECORDED,
+    SPECS,
+    VERDICTS,
+    Chance,
+    digest,
+    places,
+    read,
+    spoil,
+    spoilt_objects,
+    verdict,
+)
 
 CRDS = os.environ.get("NODELINT_CRDS")
 FOLDERS = [

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from nodelint.base.printable import escaped_json, flat, has_codes, printable, screened
 from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
-
 from tests.code import called_name, nodes
 from tests.conftest import ROOT
 from tests.ec2.test_facts import ACCOUNT, snapshot_of

@@ -15,7 +15,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.base.printable import printable
-
 from tests.conftest import ROOT, by_place
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -16,9 +16,8 @@ from nodelint.model.releases import NEWEST, Version
 from nodelint.rule.definition import GROUPS, Rule
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 NAMES = [f"p{number}" for number in range(14)]
 REMINDERS = ("default-disruption", "no-limits", "unencrypted-volume")

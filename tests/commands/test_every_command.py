@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import in_process
-from tests.conftest import NOW
-from tests.repositories import write_files
-from tests.own_home import FOLDER
 from tests.apiserver.test_wrong_types import CLASS, PARTS, POOL, _fields, _schema
+from tests.conftest import NOW
+from tests.own_home import FOLDER
+from tests.repositories import write_files
 
 WRONG: tuple[Any, ...] = (
     *(

@@ -12,7 +12,6 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.ec2.snapshot import Answer, snapshot_text
-
 from tests.ec2.test_facts import ACCOUNT, CLASS, ONE_RULE, WITHOUT_SUBNETS, put, snapshot_of
 
 Run = Callable[..., CompletedProcess[str]]

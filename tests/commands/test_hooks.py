@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from nodelint.files.discover import discover
-
 from tests.conftest import ROOT, by_place
 
 TREES = ROOT / "tests" / "trees"

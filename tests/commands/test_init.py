@@ -11,7 +11,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.config.settings import load
-
 from tests.manifests import nodepool
 
 Run = Callable[..., CompletedProcess[str]]

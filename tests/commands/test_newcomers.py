@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nodelint.ec2.region_names import find_unknown_region_note, refuse_region
-
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 

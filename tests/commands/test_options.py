@@ -13,7 +13,6 @@ import click
 import pytest
 
 from nodelint.commands._fast_argv import plain
-
 from tests.code import syntax_tree
 from tests.conftest import ROOT
 

@@ -18,7 +18,6 @@ from nodelint.commands._help import GroupedCommand
 from nodelint.report.rule_text import list_lines
 from nodelint.report.style import TextStyle
 from nodelint.rule.definition import bundled, load
-
 from tests import in_process
 
 TOP = click.Context(cli, info_name="nodelint", **cli.context_settings)

@@ -19,7 +19,6 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import Node, Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodepool
 

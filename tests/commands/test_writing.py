@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from nodelint.cli import cli
 from nodelint.lint import autofix
-
 from tests.lsp.test_lsp import CLASS
 
 Run = Callable[..., CompletedProcess[str]]

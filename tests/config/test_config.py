@@ -11,7 +11,6 @@ import pytest
 from nodelint.config.file import ConfigError
 from nodelint.config.settings import Settings, find, load
 from nodelint.model.releases import KubernetesVersion, Version
-
 from tests.conftest import ROOT
 
 WHOLE = """\

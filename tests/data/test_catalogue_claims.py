@@ -15,7 +15,6 @@ from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import family_example
 from nodelint.lint.engine import Report
 from nodelint.model.releases import KubernetesVersion, Version, behaves
-
 from tests.manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]

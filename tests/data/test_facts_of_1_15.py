@@ -14,7 +14,6 @@ from nodelint.data import table
 from nodelint.drift.hashes import version
 from nodelint.model.releases import RELEASES, KubernetesVersion, Version, behaves, supported
 from nodelint.model.support import EksSupport, eks_support, karpenter_support
-
 from tests.conftest import ROOT
 
 Run = Callable[..., CompletedProcess[str]]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from nodelint.data import table
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion
 from nodelint.model.support import day_number, eks_support, karpenter_support
-
 from tests.manifests import nodepool
 
 Run = Callable[..., CompletedProcess[str]]

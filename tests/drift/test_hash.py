@@ -22,7 +22,6 @@ from nodelint.drift.hashstructure import text_hash
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodeclass
 

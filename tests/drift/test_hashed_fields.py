@@ -12,7 +12,6 @@ from nodelint.data import table
 from nodelint.drift.hashes import root
 from nodelint.drift.hashstructure import fields
 from nodelint.model.releases import RELEASES, Version, releases_match
-
 from tests.conftest import ROOT
 
 Path = tuple[str, ...]

@@ -15,7 +15,6 @@ from nodelint.ec2.client import Account, policy
 from nodelint.ec2.instance_types import row, usage
 from nodelint.ec2.questions import DEFAULT_OWNERS, ENCRYPTION, EVERYWHERE
 from nodelint.ec2.snapshot import Answer, Offering, PlacementGroup, Question, Reply
-
 from tests import ec2_front as aws
 from tests.ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, STRANGER, ask_account
 

@@ -26,7 +26,6 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.text import Source
-
 from tests import ec2_front as aws
 from tests.conftest import ROOT
 from tests.ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, ask_account, clean

@@ -21,7 +21,6 @@ from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES, changes, row,
 from nodelint.ec2.snapshot import Change, Row, Snapshot, parse_snapshot, snapshot_text
 from nodelint.model.keys import ARCH, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS
 from nodelint.model.releases import NEWEST, RELEASES, Version
-
 from tests.conftest import ROOT
 
 AWS = "karpenter.k8s.aws/instance-"

@@ -15,7 +15,6 @@ from nodelint import __version__
 from nodelint.ec2.catalog import Catalog
 from nodelint.model.releases import NEWEST
 from nodelint.report.age import OLD, days_since, releases_day
-
 from tests.manifests import nodepool
 
 Run = Callable[..., CompletedProcess[str]]

@@ -24,7 +24,6 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodeclass
 

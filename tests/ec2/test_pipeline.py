@@ -16,7 +16,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot
-
 from tests.ec2_front import Front, clean
 
 pytest.importorskip("moto.server")

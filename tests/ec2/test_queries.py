@@ -23,7 +23,6 @@ from nodelint.karpenter.images import alias_version_behind
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import Alias, EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
-
 from tests.karpenter.test_images import node_class, v
 
 K133 = KubernetesVersion(1, 33)

@@ -17,7 +17,6 @@ import jsonschema
 import pytest
 
 from nodelint.ec2.snapshot import parse_snapshot
-
 from tests.conftest import ROOT
 from tests.ec2_front import FEW, Front, error
 from tests.manifests import nodeclass

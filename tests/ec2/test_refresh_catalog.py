@@ -12,7 +12,6 @@ import pytest
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import parse_snapshot
-
 from tests.ec2_front import FEW, PLACE, SMALL, Front, error, listed
 from tests.manifests import nodepool
 

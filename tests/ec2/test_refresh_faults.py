@@ -18,7 +18,6 @@ from click.testing import CliRunner, Result
 
 from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot
-
 from tests import ec2_front as aws
 from tests.ec2_front import NOW, OWN, PLACE, SMALL
 from tests.forked import Command

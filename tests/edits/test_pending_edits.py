@@ -17,7 +17,6 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import PROFILES, Rule
 from nodelint.rule.examples import examples
 from nodelint.text import Node, Source
-
 from tests.manifests import nodepool
 
 VALUE = [{"nodes": "10%"}, {"nodes": "0", "duration": "8h"}]

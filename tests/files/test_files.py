@@ -16,7 +16,6 @@ import pytest
 
 from nodelint.files import atomic_write
 from nodelint.files.atomic_write import replace, sweep
-
 from tests.conftest import ROOT
 
 # Writes two contents in turns; its first argument is the file. Says so when it begins.

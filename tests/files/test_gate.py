@@ -14,7 +14,6 @@ import pytest
 
 from nodelint.files import gate as gate_module
 from nodelint.files.gate import OF_GIT, OUTSIDE, Gate
-
 from tests import hostile_trees
 from tests.repositories import write_files
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from nodelint.files.discover import context, discover, stating
 from nodelint.files.globs import Excluded
 from nodelint.forms.external.roots import roots
-
 from tests.repositories import write_files
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"

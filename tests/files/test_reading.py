@@ -15,7 +15,6 @@ from nodelint.cli import cli
 from nodelint.config.file import ConfigError
 from nodelint.config.settings import find, load
 from nodelint.files.safe_read import read
-
 from tests.forked import Command
 from tests.lsp.test_lsp import CLASS, POOL, Editor
 

@@ -12,9 +12,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.project.test_action import step
 from tests.plan.test_plan import CLASS, POOL
 from tests.plan.test_plan_command import git, put
+from tests.project.test_action import step
 
 Run = Callable[..., CompletedProcess[str]]
 

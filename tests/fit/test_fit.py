@@ -17,8 +17,8 @@ import jsonschema
 import pytest
 
 from tests.conftest import ROOT
-from tests.repositories import write_files
 from tests.manifests import nodeclass
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

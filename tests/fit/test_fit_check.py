@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.repositories import write_files
-from tests.manifests import nodeclass, nodepool
 from tests.fit.test_fit import NODE_GROUPS, pod
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 RULE = "no-pool-for-workload"

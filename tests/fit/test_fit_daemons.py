@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.repositories import write_files
 from tests.manifests import nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 TYPE = "key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 RULE = "no-pool-for-workload"

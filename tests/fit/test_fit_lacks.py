@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from tests.conftest import ROOT
-from tests.repositories import write_files
-from tests.manifests import nodeclass, nodepool
 from tests.fit.test_fit import pod
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 RULE = "no-pool-for-workload"

@@ -21,7 +21,6 @@ from nodelint.model.releases import Version
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
 from tests.scheduler_model import ARCH, AWS, CAPACITY_TYPE, NODE_POOL, OS, TYPE, ZONE, ModelPool, NodeType
 
 RELEASE = Version(1, 14, 1)

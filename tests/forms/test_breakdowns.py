@@ -14,9 +14,8 @@ from nodelint.forms.kustomize.overlay import Overlay
 from nodelint.forms.lib.gotemplate import sprig
 from nodelint.forms.terraform import filled_texts as terraform
 from nodelint.model import releases
-
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -29,10 +29,9 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
 from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.embedded import host_of
-
 from tests.conftest import by_place
-from tests.manifests import nodepool
 from tests.laws.test_rules import RULES, TEXT_RULES, TRIAL, ExamplePair, Laws, has_fix
+from tests.manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()

@@ -14,9 +14,8 @@ import yaml
 
 from nodelint.laws.rule_laws import ExamplePair, cases
 from nodelint.rule.definition import bundled, load
-
-from tests.repositories import write_files
 from tests.laws.test_rules import TEXT_RULES
+from tests.repositories import write_files
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 Manifests = list[dict[str, Any]]

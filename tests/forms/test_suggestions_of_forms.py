@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.rules.test_posted_mistakes import source_of
-
 from tests.repositories import write_files
+from tests.rules.test_posted_mistakes import source_of
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -21,7 +21,6 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover
 from nodelint.rule.definition import Rule
 from nodelint.text import Node
-
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -15,7 +15,6 @@ import pytest
 
 from nodelint.base import budget
 from nodelint.forms.kustomize import run as overlay_run
-
 from tests import in_process
 from tests.manifests import nodeclass, nodepool
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

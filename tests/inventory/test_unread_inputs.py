@@ -10,12 +10,11 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.forms.lib.gotemplate.syntax import Block, parse
-
 from tests.conftest import ROOT
-from tests.repositories import write_files
 from tests.manifests import nodepool
 from tests.plan.test_plan_forms import FORMS, Files, base_of_two, overlay
 from tests.plan.test_plan_unread import DAMAGE, one_file, two_files, write
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

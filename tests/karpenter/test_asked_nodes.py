@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.engine import Report
-
 from tests.manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]

@@ -18,7 +18,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.karpenter.test_images import node_class, v
 
 K133 = KubernetesVersion(1, 33)

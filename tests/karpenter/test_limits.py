@@ -15,7 +15,6 @@ from nodelint.model.releases import NEWEST
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
 from tests.manifests import nodepool
 
 Check = Callable[..., Report]

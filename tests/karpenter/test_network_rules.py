@@ -18,7 +18,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.manifests import nodepool, pool
 
 Judge = Callable[..., Report]

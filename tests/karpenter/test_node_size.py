@@ -11,7 +11,6 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.resolve.capacity import NodeCapacity
 from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.model.quantities import ONE, billionths, format_quantity
-
 from tests.karpenter.test_resolve import run
 
 CATALOG = Catalog.bundled()

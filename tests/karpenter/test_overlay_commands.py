@@ -15,9 +15,8 @@ from nodelint.forms.kustomize.kustomizations import is_patch
 from nodelint.inventory import build
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.text import Source
-
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -14,7 +14,6 @@ from nodelint.karpenter.resolve.resolution import adjust_price
 from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]

@@ -19,7 +19,6 @@ from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
 from tests.karpenter.test_resolve import CAPACITY, CATALOG, FAMILY, ZONE, K, line, run
 
 ZONE_ID, REGION = "topology.k8s.aws/zone-id", "topology.kubernetes.io/region"

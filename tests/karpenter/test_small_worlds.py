@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from nodelint.ec2.facts import AwsFacts
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
-
 from tests.karpenter.test_places import ACCOUNT as PLACES
 from tests.karpenter.test_places import SPEC
 from tests.karpenter.test_resolve import CATALOG, line, run

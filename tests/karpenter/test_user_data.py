@@ -13,7 +13,6 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.releases import NEWEST, Version
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
-
 from tests.manifests import nodeclass
 
 RULES = load(bundled())

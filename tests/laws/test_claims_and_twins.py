@@ -14,7 +14,6 @@ from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -22,7 +22,6 @@ from nodelint.rule import definition as rule_module
 from nodelint.rule.definition import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
 from nodelint.rule.examples import examples
 from nodelint.rule.suppressions import Suppression
-
 from tests.conftest import ROOT
 
 RULES = load(bundled())

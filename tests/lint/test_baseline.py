@@ -16,7 +16,6 @@ from nodelint.lint.engine import LintRequest, Report, Skipped, Target, lint
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodepool
 

@@ -19,7 +19,6 @@ from nodelint.rule.checks import RuleCheck, run_checks
 from nodelint.rule.context import Context
 from nodelint.rule.definition import PROFILES, Rule, rule
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 CLASS = nodeclass(ami="alias: al2@latest")

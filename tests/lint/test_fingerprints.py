@@ -19,7 +19,6 @@ from nodelint.report.page import target_of
 from nodelint.rule.definition import Rule
 from nodelint.rule.examples import examples
 from nodelint.text import Source
-
 from tests.manifests import nodeclass
 
 REQUIREMENTS = [

@@ -13,7 +13,6 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]

@@ -25,7 +25,6 @@ from nodelint.report.page import build_example, judge_example, read_example, tar
 from nodelint.rule.definition import bundled, load
 from nodelint.rule.examples import Example, examples
 from nodelint.text import Source
-
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]

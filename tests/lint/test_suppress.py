@@ -12,7 +12,6 @@ from nodelint.lint.engine import Report
 from nodelint.model.finding import Finding, Span
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 CLASS = nodeclass()

@@ -45,7 +45,6 @@ from nodelint.plan.fix_drift import find_moved
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 
 PATIENCE = 120

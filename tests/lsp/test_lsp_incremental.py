@@ -39,11 +39,10 @@ from nodelint.text import Source
 from nodelint.text import incremental as source_incremental
 from nodelint.text.incremental import move
 from nodelint.text.source import chunks
-
+from tests.karpenter.test_places import ACCOUNT
+from tests.lsp.test_lsp import CLASS, POOL
 from tests.manifests import nodepool
 from tests.project.test_growth import work
-from tests.lsp.test_lsp import CLASS, POOL
-from tests.karpenter.test_places import ACCOUNT
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EXAMPLES = [

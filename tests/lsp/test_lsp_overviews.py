@@ -19,9 +19,8 @@ from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.rule.examples import examples
 from nodelint.text import Source
-
-from tests.manifests import nodepool
 from tests.lsp.test_lsp import Editor, editor, repository
+from tests.manifests import nodepool
 
 __all__ = ["editor", "repository"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from tests.repositories import write_files
-from tests.manifests import nodeclass, nodepool
 from tests.lsp.test_lsp import Editor
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 

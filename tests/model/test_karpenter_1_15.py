@@ -12,7 +12,6 @@ import pytest
 from nodelint.ec2.catalog import Catalog
 from nodelint.model.releases import Version
 from nodelint.triage import triage
-
 from tests.model.test_newer_releases import CLASS, PAIR, POOL
 
 Run = Callable[..., CompletedProcess[str]]

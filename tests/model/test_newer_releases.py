@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from nodelint.model.ranges import releases_in, runs
 from nodelint.model.releases import NEWEST, RELEASES, Version, is_newer, target
 from nodelint.upgrade.route import route
-
 from tests.conftest import ROOT
 
 Run = Callable[..., CompletedProcess[str]]

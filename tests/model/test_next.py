@@ -11,7 +11,6 @@ import pytest
 
 from nodelint.lint.engine import Report
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead, judged_as, target
-
 from tests.manifests import nodepool
 
 SANDBOX = "karpenter.k8s.aws/nitro-sandbox"

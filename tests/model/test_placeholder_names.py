@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nodelint.model.placeholder_names import canonical_code
-
 from tests.manifests import nodeclass, nodepool
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]

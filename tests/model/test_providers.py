@@ -13,7 +13,6 @@ from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.text import Source
-
 from tests.manifests import nodepool
 
 Check = Callable[..., Report]

@@ -16,9 +16,8 @@ from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import texts_differ
 from nodelint.plan import PoolPlan
 from nodelint.report.plan_blocks import tone_of
-
-from tests.repositories import write_files
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited, planned
+from tests.repositories import write_files
 
 ROLE = ("role: nodes", "role: {}")
 

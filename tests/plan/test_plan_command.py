@@ -21,10 +21,9 @@ from nodelint.drift import hash_object
 from nodelint.model.documents import objects
 from nodelint.model.releases import Version
 from nodelint.text import Source
-
 from tests.conftest import ROOT
-from tests.plan.test_plan import BOTH, CLASS, POOL
 from tests.forms.external.test_render import real_kustomize
+from tests.plan.test_plan import BOTH, CLASS, POOL
 
 Run = Callable[..., CompletedProcess[str]]
 NOW = {"NODELINT_NOW": "2026-11-21T12:00:00Z"}

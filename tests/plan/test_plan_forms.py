@@ -19,7 +19,6 @@ from nodelint.config.settings import Settings
 from nodelint.model.releases import Version
 from nodelint.plan import Plan, PlanOptions, Side, make
 from nodelint.plan.values import ValueChange
-
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited
 from tests.plan.test_plan_command import git, put
 

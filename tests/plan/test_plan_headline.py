@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.repositories import write_files
 from tests.commands.test_cli import Run
+from tests.repositories import write_files
 
 POOL = """\
 apiVersion: karpenter.sh/v1

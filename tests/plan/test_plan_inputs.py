@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.repositories import write_files
 from tests.plan.test_plan_command import git
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

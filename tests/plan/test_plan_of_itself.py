@@ -11,9 +11,8 @@ import pytest
 
 from nodelint.rule.definition import load_bundled
 from nodelint.rule.examples import examples
-
-from tests.repositories import write_files
 from tests.commands.test_cli import Run
+from tests.repositories import write_files
 
 TREES = sorted(Path(__file__).parents[1].joinpath("trees").iterdir())
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from nodelint.base.tuples import NamedTuple
-
 from tests.plan.test_plan import CLASS, POOL, edited
 from tests.plan.test_plan_command import git, put
 

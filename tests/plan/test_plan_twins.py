@@ -23,7 +23,6 @@ from nodelint.rule.definition import PROFILES, load_bundled
 from nodelint.rule.examples import examples
 from nodelint.text import Node, Source
 from nodelint.text.copied import copy_source
-
 from tests.manifests import nodeclass, nodepool
 
 REQUEST = LintRequest(Target(NEWEST), load_bundled(), Selection(groups=PROFILES["strict"]))

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from nodelint.forms.terraform.hclcheck import find_hcl_problem
-
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited
 from tests.plan.test_plan_command import git
 from tests.plan.test_plan_forms import FORMS, Files, base_of_two, manifest

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from nodelint.rule.definition import PROFILES, bundled, load
-
 from tests.conftest import ROOT
 
 ROW = re.compile(r"(?m)^\| \[([\w-]+)\]\(rules/\1\.md\) \| (\w+) \| ([^|]+) \| ([^|]+) \| (\d*) ?\|$")

@@ -18,7 +18,6 @@ import pytest
 import yaml
 
 from nodelint import __version__
-
 from tests import builtin_schemas
 from tests.conftest import ROOT
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from nodelint.cli import cli
 from nodelint.commands._output import FORMATS
-
 from tests.conftest import ROOT
 from tests.manifests import nodepool
 

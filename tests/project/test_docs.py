@@ -17,7 +17,6 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 
 from nodelint.base import project
-
 from tests import in_process
 from tests.conftest import NOW, ROOT
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from tools.make_icon import ICON, draw
-
 from tests.conftest import ROOT
+from tools.make_icon import ICON, draw
 
 EXTENSION = ROOT / "editors" / "vscode"
 PACKAGE = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))

@@ -63,7 +63,6 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import PROFILES, Rule, rule
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source
-
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodepool

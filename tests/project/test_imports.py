@@ -25,11 +25,10 @@ from nodelint.commands._output import Output
 from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.model import fact_kinds
-
 from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
-from tests.manifests import nodeclass, nodepool
 from tests.ec2.test_snapshot import SMALL
+from tests.manifests import nodeclass, nodepool
 
 POOL = (
     nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]", inline=True)

@@ -18,7 +18,6 @@ from nodelint.commands._hook import LOCAL, hook, hook_lines, installed_from
 from nodelint.edits import add_item, apply
 from nodelint.forms.lib.values import nodes_of
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -20,7 +20,6 @@ from nodelint.report.page import alone
 from nodelint.rule.definition import Rule, load
 from nodelint.rule.examples import examples
 from nodelint.text import Source
-
 from tests import builtin_schemas
 from tests.conftest import ROOT
 
@@ -143,7 +142,7 @@ def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, t
 
 
 def test_rooms_that_are_reached_from_afar_have_the_tests_that_reach_them(mutate: ModuleType) -> None:
-    there = {file.name for file in (ROOT / "tests").glob("test_*.py")}
+    there = {file.name for file in (ROOT / "tests").rglob("test_*.py")}
     for room, titles in mutate.AFAR.items():
         assert {f"test_{title}.py" for title in titles} <= there
         assert [path for path in (ROOT / room.replace(".", "/")).glob("*.py") if path.stem != "__init__"]

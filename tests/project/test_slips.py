@@ -36,10 +36,9 @@ from nodelint.report.snapshot import Asking, differences, refresh_text
 from nodelint.text import Source
 from nodelint.text.embedded_text import find_expansions
 from nodelint.text.placeholders import mask
-
-from tests.repositories import write_files
-from tests.manifests import nodeclass, nodepool
 from tests.ec2.test_snapshot import SMALL
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[..., Report]

@@ -11,7 +11,6 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.model.releases import NEWEST
-
 from tests.manifests import nodepool
 
 Run = Callable[..., CompletedProcess[str]]

@@ -13,7 +13,6 @@ from nodelint.inventory.controller_charts import find_installs
 from nodelint.model.releases import NEWEST, Version
 from nodelint.releases.settings import StatedSettings
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]

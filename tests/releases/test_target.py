@@ -26,11 +26,10 @@ from nodelint.releases import Stated, evidence_of
 from nodelint.rule.definition import Rule
 from nodelint.rule.examples import examples
 from nodelint.text import Source
-
 from tests.code import called_name, nodes
 from tests.conftest import ROOT, by_place
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

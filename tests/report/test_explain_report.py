@@ -24,7 +24,6 @@ from nodelint.report.explain import explain_json, explain_text
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 

@@ -32,7 +32,6 @@ from nodelint.report.run_info import Run
 from nodelint.report.summary import Basis
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.manifests import nodeclass
 
 # Line breaks of Windows, a list in two styles, a bar in a value, letters beyond ASCII.

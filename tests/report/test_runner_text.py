@@ -13,7 +13,6 @@ import pytest
 from nodelint.base.printable import escaped_json, screened
 from nodelint.report.unified_diff import unified
 from nodelint.text import Source
-
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

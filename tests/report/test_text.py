@@ -30,7 +30,6 @@ from nodelint.report.style import PLAIN, TextStyle, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
-
 from tests.conftest import by_place
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

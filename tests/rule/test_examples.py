@@ -9,7 +9,6 @@ import pytest
 from nodelint.data import DATA
 from nodelint.rule.definition import Rule
 from nodelint.rule.examples import FrameError, example_pairs, examples, frame_errors, lay_over, whole_page
-
 from tests.conftest import ROOT
 
 FRAMES = sorted(Path(DATA, "frames").glob("*.yaml"))

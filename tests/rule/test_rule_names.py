@@ -13,7 +13,6 @@ from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule, former_names, source_link
 from nodelint.text import Source
-
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 

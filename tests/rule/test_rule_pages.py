@@ -10,7 +10,6 @@ from nodelint import __version__
 from nodelint.model.releases import Version
 from nodelint.rule.definition import bundled, load
 from nodelint.rule.suppressions import Suppression
-
 from tests.conftest import ROOT
 
 RULES = load(bundled())

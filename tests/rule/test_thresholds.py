@@ -12,7 +12,6 @@ from nodelint.laws.rule_laws import cases
 from nodelint.lint.engine import LintRequest
 from nodelint.report.page import alone, judge_example, read_example, target_of
 from nodelint.rule.definition import Option, Rule, with_options
-
 from tests.laws.test_rules import RULES, TRIAL
 
 OPTIONS = [

@@ -11,7 +11,6 @@ import pytest
 
 from nodelint.karpenter.resolve import not_listed
 from nodelint.lint.engine import Report
-
 from tests.repositories import write_files
 
 Check = Callable[..., Report]

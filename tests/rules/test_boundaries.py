@@ -18,9 +18,8 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
 from nodelint.plan import PlanOptions, PoolPlan, Side, make
 from nodelint.text import Source
-
-from tests.manifests import nodepool
 from tests.forms.kustomize.test_kustomize import build_folder, read_built, write
+from tests.manifests import nodepool
 from tests.plan.test_plan import ACCOUNT, BOTH, CLASS, FOUND, POOL, edited, planned, verdict_and_reasons
 
 ZONES = "        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b]}\n"

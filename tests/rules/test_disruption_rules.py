@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.engine import Report
-
 from tests.manifests import nodepool
 
 Check = Callable[..., Report]

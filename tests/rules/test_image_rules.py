@@ -16,7 +16,6 @@ from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
-
 from tests.manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]

@@ -15,7 +15,6 @@ from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import UNKNOWN, Source
-
 from tests.manifests import nodeclass, nodepool
 
 POOL = "\n" + nodepool("key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from tests.manifests import nodeclass
 from tests.forms.helm.test_chart_defaults import chart, findings
+from tests.manifests import nodeclass
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

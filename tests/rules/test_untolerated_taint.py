@@ -9,8 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 RULE = "untolerated-taint"

@@ -16,7 +16,6 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.manifests import nodepool, pool
 
 Check = Callable[..., Report]

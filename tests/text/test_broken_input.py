@@ -25,10 +25,9 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-
 from tests.conftest import by_place
-from tests.manifests import nodepool
 from tests.ec2.test_facts import ACCOUNT, snapshot_of
+from tests.manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from nodelint.edits import NotEditable, add_key, apply, remove, set_value
 from nodelint.text import Node, Source
-
 from tests.text.test_source import root
 
 Member = tuple[str, Any]

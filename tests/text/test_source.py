@@ -14,7 +14,6 @@ from nodelint.text.nodes import SourceText
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml import compose as compose_module
 from nodelint.text.yaml.compose import _compose_again, compose
-
 from tests.conftest import ROOT
 
 

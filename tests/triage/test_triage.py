@@ -32,7 +32,6 @@ from nodelint.triage import NoLog, Triage, bounded, format_time, triage, with_fi
 from nodelint.triage.causes import Case, Verdict, causes, recognise, release_of, shape
 from nodelint.triage.streams import LONGEST_LINE
 from nodelint.triage.times import instant
-
 from tests.conftest import ROOT, by_place
 
 LOGS = ROOT / "tests" / "triage"

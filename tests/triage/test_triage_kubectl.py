@@ -16,7 +16,6 @@ from nodelint.model.releases import Version
 from nodelint.report.triage import triage_json, triage_text
 from nodelint.triage import NoLog, Triage, triage
 from nodelint.triage.causes import causes
-
 from tests.conftest import ROOT
 
 SCHEMA = jsonschema.Draft202012Validator(

@@ -37,7 +37,6 @@ from nodelint.upgrade.conditions import Matcher
 from nodelint.upgrade.findings import turns
 from nodelint.upgrade.route import route
 from nodelint.upgrade.settings import ControllerSettings
-
 from tests.conftest import ROOT
 from tests.repositories import write_files
 

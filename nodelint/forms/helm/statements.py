@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.forms.helm.charts import default_values, more_values
-from nodelint.model.evidence import CHART, DEFAULT, STATED, Evidence, not_known, stated
+from nodelint.model.evidence import DEFAULT, STATED, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
@@ -83,11 +83,11 @@ def _of_object(root: Node, by: str) -> Iterator[_Stated]:
     if kind == "HelmRelease":
         # A patch of an overlay: the chart's name stands in the base.
         chart = root.find("spec", "chart", "spec")
-        about = re.fullmatch(CHART, name)
+        about = match_chart(name)
         if chart is not None and chart.get("chart") is None and about:
             yield from ((node, _node_text(node), about[1] is not None, by) for node in _values(chart, ("version",)))
     elif kind == "OCIRepository" and spec is not None:
-        about = re.fullmatch(_ADDRESS, word(spec, "url") or "") or re.fullmatch(CHART, name)
+        about = re.fullmatch(_ADDRESS, word(spec, "url") or "") or match_chart(name)
         if about:
             tags = _values(spec.get("ref"), ("tag", "semver"))
             yield from ((tag, _node_text(tag), about[1] is not None, by) for tag in tags)
@@ -113,7 +113,7 @@ def _chart(node: Node, root: Node) -> bool | None:
     for key in _CHARTS:
         value = node.get(key)
         if value is not None and value.kind == "scalar":
-            found = re.fullmatch(CHART, _node_text(value))
+            found = match_chart(_node_text(value))
             return None if found is None else found[1] is not None
     for address in _values(node, _ADDRESSES):
         if found := re.fullmatch(_ADDRESS, _node_text(address)):

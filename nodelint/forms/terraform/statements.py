@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.terraform.hcl import Text, Token
-from nodelint.model.evidence import CHART, DEFAULT, LOOSE, STATED, About, Evidence, stated
+from nodelint.model.evidence import DEFAULT, LOOSE, STATED, About, Evidence, match_chart, stated
 
 TYPE_CHECKING = False
 
@@ -186,7 +186,7 @@ def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | 
     """Whether a block installs the CRDs' chart (True) or the controller's (False); None for neither."""
     chart = variables.get("chart") or variables.get("chart_name")
     if chart is not None and chart.text is not None:
-        found = re.fullmatch(CHART, chart.text)
+        found = match_chart(chart.text)
         return None if found is None else found[1] is not None
     if block[:2] == ("resource", "helm_release"):
         repository, name = variables.get("repository"), variables.get("name")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass
+from tests.repositories import write_files
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 

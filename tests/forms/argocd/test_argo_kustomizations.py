@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.forms.flux.test_flux_kustomizations import (
+    CHANGES,
+    COMPONENT,
+    OPERATION,
+    STRATEGIC,
+    Run,
+    findings,
+    read_hashes,
+    write,
+)
 from tests.manifests import nodeclass, nodepool
-from tests.forms.flux.test_flux_kustomizations import CHANGES, COMPONENT, OPERATION, STRATEGIC, Run, findings, read_hashes, write
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1

@@ -19,7 +19,6 @@ import pytest
 
 from nodelint.forms.external import sandbox
 from nodelint.forms.external.render import Rendering, render
-
 from tests.forms.external.test_render import CHART, OVERLAY, POOL, real_helm, real_kustomize, write
 
 isolated = pytest.mark.skipif(not sandbox.ISOLATES, reason="only Linux lets a process give its network away")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -23,7 +23,6 @@ from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
 from nodelint.text.yaml.compose import compose
-
 from tests.manifests import nodeclass
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,7 +14,6 @@ import yaml
 
 from nodelint.forms.helm.filled_charts import filled_charts
 from nodelint.text import Source
-
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,8 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.repositories import write_files
 from tests.forms.argocd.test_application_sets import CHART
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 

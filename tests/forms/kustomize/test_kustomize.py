@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from nodelint.forms.kustomize.build import BuiltOverlay, Outcome, build_overlays
 from nodelint.forms.kustomize.values import read_json, read_object
 from nodelint.text import UNKNOWN, Node
+from tests.manifests import nodepool
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
-
 from tests.repositories import write_files
-from tests.manifests import nodepool
 
 KUBECTL = shutil.which("kubectl")
 RELEASE = "v5.7."

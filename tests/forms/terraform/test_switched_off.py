@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.repositories import write_files
 from tests.manifests import nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -18,7 +18,6 @@ from nodelint.lint.engine import LintRequest, Report, lint
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
 from tests.forms.terraform.test_terraform_shapes import EACH, SHAPES, pool
-
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -23,7 +23,6 @@ from nodelint.forms.terraform.filled_texts import filled_texts
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.text import Source
-
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

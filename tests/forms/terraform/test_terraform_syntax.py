@@ -14,7 +14,6 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.forms.terraform.hclcheck import find_hcl_problem
-
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
