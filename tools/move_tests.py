@@ -20,43 +20,48 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
     "apiserver": "cel cel_subset refused_objects schema schema_against_crds vocabulary without_cel wrong_types",
     "base": "printable",
-    "commands": "cli completion each_place environment exit_codes hooks init options outputs screens workers writing every_command newcomers",
+    "commands": "cli completion each_place environment every_command exit_codes hooks init newcomers options"
+    " outputs screens workers writing",
     "config": "config definitions_elsewhere",
     "convert": "convert pairs",
     "data": "catalogue_claims facts_of_1_15 support versions",
     "drift": "budgets hash hashed_fields",
-    "ec2": "aws aws_faults catalog derivation fact_age facts pipeline queries refresh refresh_catalog refresh_faults"
-    " snapshot",
+    "ec2": "aws aws_faults catalog derivation fact_age facts pipeline queries refresh refresh_catalog"
+    " refresh_faults snapshot",
     "edits": "comments_kept edits edits_properties pending_edits",
     "files": "discover files gate gitignore reading revision streams",
-    "fit": "fit fit_blocks fit_check fit_daemons fit_forms fit_properties fit_scheduler fit_unjudged fit_upstream fit_lacks",
-    "forms": "embedded rules_in_forms suggestions_of_forms breakdowns",
+    "fit": "fit fit_blocks fit_check fit_daemons fit_forms fit_lacks fit_properties fit_scheduler fit_unjudged"
+    " fit_upstream",
+    "forms": "breakdowns embedded rules_in_forms suggestions_of_forms",
     "forms/argocd": "application_sets argo_kustomizations",
     "forms/external": "render sandbox",
     "forms/flux": "flux_kustomizations",
     "forms/helm": "chart_defaults chart_values helm_functions helm_values included_pools remote_values",
     "forms/helmfile": "helmfile",
     "forms/kustomize": "broken_kustomizations jsonpatch kustomize",
-    "forms/terraform": "empty_defaults hostile_terraform missing_values switched_off terraform_beside terraform_fixes"
-    " terraform_json terraform_laws terraform_recorded terraform_releases terraform_shapes terraform_values terraform_syntax",
-    "inventory": "built unread unread_inputs left_out run_budget",
-    "karpenter": "allocatable after_requirements asked_nodes controller images images_facts kubelet limits"
+    "forms/terraform": "empty_defaults hostile_terraform missing_values switched_off terraform_beside"
+    " terraform_fixes terraform_json terraform_laws terraform_recorded terraform_releases terraform_shapes"
+    " terraform_syntax terraform_values",
+    "inventory": "built left_out run_budget unread unread_inputs",
+    "karpenter": "after_requirements allocatable asked_nodes controller images images_facts kubelet limits"
     " network_rules node_size overlay_commands overlay_properties overlays places resolve scripts small_worlds"
     " user_data",
     "laws": "claims_and_twins fix_laws generated_input rules unknown_law",
-    "lint": "baseline engine fingerprints policies pool_relations suppress fix_effects proven_fixes",
+    "lint": "baseline engine fingerprints fix_effects policies pool_relations proven_fixes suppress",
     "lsp": "lsp lsp_incremental lsp_overviews lsp_protocol lsp_sessions lsp_titles",
     "model": "folders karpenter_1_15 newer_releases next placeholder_names providers quantities requirement"
     " requirement_properties",
-    "plan": "plan plan_answers plan_command plan_forms plan_repository plan_twins plan_unread plan_workloads plan_headline plan_inputs plan_of_itself plan_wrong_types",
-    "project": "action api_docstrings architecture audit benchmarks ci_recipes doc_claims docs extension follow fuzz"
-    " growth growth_of_commands imports in_process patterns project_address project_files readme slips supply own_home",
-    "releases": "controller_settings target controller_forms unknown_releases",
+    "plan": "plan plan_answers plan_command plan_forms plan_headline plan_inputs plan_of_itself plan_repository"
+    " plan_twins plan_unread plan_workloads plan_wrong_types",
+    "project": "action api_docstrings architecture audit benchmarks ci_recipes doc_claims docs extension follow"
+    " fuzz growth growth_of_commands imports in_process own_home patterns project_address project_files readme"
+    " slips supply",
+    "releases": "controller_forms controller_settings target unknown_releases",
     "report": "explain_report folding formats json_text organisation runner_text text",
     "rule": "examples rule_mentions rule_names rule_pages thresholds",
-    "rules": "boundaries class_rules disruption_rules expert_rules hostile_values image_rules image_rules_facts"
-    " misleading posted_mistakes reference_rules region_and_volume_rules stories template_rules text_rules"
-    " untolerated_taint value_rules volume_rules ways_out wild_practice wrong_on_purpose around_rules auto_mode",
+    "rules": "around_rules auto_mode boundaries class_rules disruption_rules expert_rules hostile_values"
+    " image_rules image_rules_facts misleading posted_mistakes reference_rules region_and_volume_rules stories"
+    " template_rules text_rules untolerated_taint value_rules volume_rules ways_out wild_practice wrong_on_purpose",
     "text": "broken_input line_breaks merges source",
     "triage": "triage triage_kubectl triage_reasons",
     "upgrade": "upgrade",

@@ -1,7 +1,7 @@
 """Settings of the controller as files state them: values of its chart, variables and flags of its Deployment.
 
-`inventory.controller_charts` reads the installations; what `data/settings.json` does not know is passed over here: charts
-hold much else. A setting counts for what lies nearest to the file that states it.
+`inventory.controller_charts` reads the installations; what `data/settings.json` does not know is passed over here:
+charts hold much else. A setting counts for what lies nearest to the file that states it.
 """
 
 from __future__ import annotations
