@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown")
 PLAN_FORMATS = ("text", "markdown", "html", "json")
 FIT_FORMATS = ("text", "json", "markdown")
+WHY_FORMATS = ("text", "markdown", "html", "json")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""

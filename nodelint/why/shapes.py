@@ -1,0 +1,228 @@
+"""What pods ask of a node, read once for all pods that ask alike.
+
+The reading is that of `fit`; here it comes from what a cluster holds, where each pod has its own copy of the spec.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.fit.ignored import ignored_because, requirements_of
+from nodelint.fit.pods import LabelExpression, Pod, Toleration, pod_of
+from nodelint.fit.volumes import VolumePlace, Volumes
+from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
+from nodelint.model.documents import objects
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirements
+from nodelint.text import Source
+from nodelint.why.pods import ClusterPod
+from nodelint.why.topology import Constraint, read_constraints
+from nodelint.why.values import Plain, mapping, mappings, text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.node_size import Resources
+
+SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
+
+_ASKED = (
+    *("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "overhead", "resources"),
+    *("resourceClaims", "hostNetwork", "runtimeClassName"),
+)
+
+
+class State(NamedTuple):
+    """A pod as the scheduler tries it: what it requires of labels, and the rest, of which it gives up more and more."""
+
+    requirements: Requirements
+    tolerations: tuple[Toleration, ...]
+    constraints: tuple[Constraint, ...]
+    expressions: tuple[LabelExpression, ...]
+    given_up: str
+
+
+class Shape:
+    """What some pods ask alike. `unknown` says what of it is not known: it is read as whatever asks least."""
+
+    def __init__(self, number: int, workload: Workload, pod: Pod, spec: Plain, example: ClusterPod) -> None:
+        self.number = number
+        self.workload = workload
+        self.pod = pod
+        self.requests: Resources = pod.requests
+        self.tolerations = pod.tolerations
+        self.constraints = read_constraints(spec, example.namespace, example.labels)
+        self.unknown = [*(fact.what for fact in pod.unknown), *(c.unknown for c in self.constraints if c.unknown)]
+        if pod.dynamic_resources:
+            self.unknown.append("which devices its resource claims need")
+        self.volumes: list[VolumePlace] = []
+        self._states: dict[tuple[bool, bool], list[State]] = {}
+
+    def states(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> list[State]:
+        """Return the states that the scheduler tries, each with less than the one before (`Relax` of preferences.go)."""
+        key = (ignore_preferences, soft_taints)
+        found = self._states.get(key)
+        if found is None:
+            found = self._states[key] = list(self._relax(release, *key))
+        return found
+
+    def _relax(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> Iterator[State]:
+        pod = self.pod
+        constraints = [c for c in self.constraints if not (c.preferred and ignore_preferences)]
+        terms = list(pod.terms) or [None]
+        preferred = [] if ignore_preferences else list(pod.preferred)
+        tolerations, given_up = self.tolerations, ""
+
+        def state() -> State:
+            term = terms[0].expressions if terms[0] is not None else ()
+            wanted = preferred[0].expressions if preferred else ()
+            expressions = (*pod.selector, *term, *wanted)
+            return State(requirements_of(expressions, release), tolerations, tuple(constraints), expressions, given_up)
+
+        yield state()
+        while len(terms) > 1:
+            terms.pop(0)
+            yield state()
+        for what in ("pod affinity", "pod anti-affinity"):
+            for constraint in [c for c in constraints if c.preferred and c.what == what]:
+                constraints.remove(constraint)
+                given_up = f"preferred {what}"
+                yield state()
+        while preferred:
+            preferred.pop(0)
+            given_up = "preferred node affinity"
+            yield state()
+        for constraint in [c for c in constraints if c.preferred]:
+            constraints.remove(constraint)
+            given_up = "ScheduleAnyway"
+            yield state()
+        if soft_taints:
+            tolerations = (*tolerations, SOFT)
+            yield state()
+
+    @property
+    def prefers(self) -> str:
+        """Return the preferences that a pod has, in words; empty for none."""
+        kinds = dict.fromkeys(c.what for c in self.constraints if c.preferred)
+        found = [f"{kind} that is only preferred" for kind in kinds]
+        return " and ".join([*found, *(["preferred node affinity"] if self.pod.preferred else [])])
+
+    def ignored(self, release: Version, claims_ignored: bool) -> str | None:
+        """Return why Karpenter places no such pod, as `fit` says it. None where it does."""
+        found = ignored_because(self.pod._replace(node_name=None), release, claims_ignored)
+        return found.message if found is not None else None
+
+
+def _asked_of(pod: ClusterPod) -> Plain:
+    """Return the part of a pod's spec that decides where it can go."""
+    spec = pod.spec
+    asked = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
+    for field in ("containers", "initContainers"):
+        containers = [_asked_of_container(container) for container in mappings(spec.get(field))]
+        if containers:
+            asked[field] = containers
+    if pod.is_of_daemon:
+        asked = _without_node(asked)
+    return asked
+
+
+def _asked_of_container(container: Plain) -> Plain:
+    found = {key: container[key] for key in ("resources", "restartPolicy") if container.get(key)}
+    ports = [p for p in mappings(container.get("ports")) if p.get("hostPort") or p.get("containerPort")]
+    return {**found, "ports": ports} if ports else found
+
+
+def _without_node(asked: Plain) -> Plain:
+    """Return what a daemon's pod asks without the name of its node, which the controller of DaemonSets fills in."""
+    affinity = mapping(asked.get("affinity"))
+    required = mapping(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = [{k: v for k, v in term.items() if k != "matchFields"} for term in mappings(required.get("nodeSelectorTerms"))]
+    kept = [term for term in terms if term]
+    nodes = dict(mapping(affinity.get("nodeAffinity")))
+    nodes.pop("requiredDuringSchedulingIgnoredDuringExecution", None)
+    if kept:
+        nodes["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": kept}
+    return {**asked, "affinity": {**affinity, "nodeAffinity": nodes}} if affinity else asked
+
+
+def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
+    """Give each pod its shape, and return all shapes."""
+    groups: dict[str, list[ClusterPod]] = {}
+    asked_by: dict[str, Plain] = {}
+    for pod in pods:
+        asked = _asked_of(pod)
+        constrained = "topologySpreadConstraints" in asked or "affinity" in asked
+        of_labels = [pod.namespace, pod.labels] if constrained else None
+        claims = [pod.namespace, pod.claims] if pod.claims else None
+        key = json.dumps([asked, of_labels, claims], sort_keys=True, default=str)
+        groups.setdefault(key, []).append(pod)
+        asked_by.setdefault(key, asked)
+    shapes: list[Shape] = []
+    for (key, members), workload in zip(groups.items(), _workloads(asked_by.values()), strict=True):
+        read = pod_of(workload)
+        assert read is not None
+        shape = Shape(len(shapes), workload, read, asked_by[key], members[0])
+        volumes.add_to(shape, members[0], release)
+        shapes.append(shape)
+        for pod in members:
+            pod.shape = shape
+    return shapes
+
+
+def _workloads(specs: Iterable[Plain]) -> list[Workload]:
+    """Return pods with the specs, as objects of a text: what reads manifests reads them."""
+    head = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}}
+    written = [json.dumps({**head, "spec": {"containers": [], **spec}}, default=str) for spec in specs]
+    source = Source.from_text("pods.yaml", "\n---\n".join(written), PATTERN)
+    found = [o for o in objects(source, more=True) if isinstance(o, Workload)]
+    if len(found) == len(written):
+        return found
+    # One of them cannot be read as YAML: each by itself, and that one as a pod that asks for nothing.
+    return [_workload_alone(text_) for text_ in written]
+
+
+def _workload_alone(written: str) -> Workload:
+    empty = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": {"containers": []}}'
+    for attempt in (written, empty):
+        source = Source.from_text("pods.yaml", attempt, PATTERN)
+        found = [o for o in objects(source, more=True) if isinstance(o, Workload) and o.pod_spec is not None]
+        if len(found) == 1:
+            return found[0]
+    raise AssertionError("an empty pod is a pod")
+
+
+def read_tolerations(spec: Plain) -> list[Toleration]:
+    """Return the tolerations of a spec."""
+    return [
+        Toleration(text(t.get("key")) or None, text(t.get("operator")), text(t.get("value")), text(t.get("effect")) or None)
+        for t in mappings(spec.get("tolerations"))
+    ]
+
+
+class VolumeFacts:
+    """The persistent volume claims, volumes and storage classes of a cluster."""
+
+    def __init__(self, claims: dict[tuple[str, str], Plain], found: Iterable[ClusterObject], known: bool) -> None:
+        self._claims = claims
+        self._volumes = Volumes(found)
+        self._volumes_known = known
+
+    def add_to(self, shape: Shape, pod: ClusterPod, release: Version) -> None:
+        """Note where the volumes of a pod are, and what of that is not known."""
+        if not pod.claims:
+            return
+        written = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "pod", "namespace": pod.namespace},
+            "spec": {"containers": [], "volumes": [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in pod.claims]},
+        }
+        shape.volumes = self._volumes.alternatives(_workload_alone(json.dumps(written)), release)
+        for name in pod.claims:
+            claim = self._claims.get((pod.namespace, name))
+            if claim is None:
+                shape.unknown.append(f"where the volume of PersistentVolumeClaim/{name} is, which the dump does not hold")
+            elif text(mapping(claim, "spec").get("volumeName")) and not self._volumes_known:
+                shape.unknown.append("where the volumes are: the dump holds no PersistentVolume")
