@@ -31,7 +31,7 @@ from nodelint.why.values import is_true, later, length, mapping, moment, text
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two loops"
+    "Each node is judged by itself. What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two loops"
     " of the controller, spot prices and capacity that is short, limits of volumes on a node, and whether several nodes"
     " together could become one (multi-node consolidation)."
 )

@@ -47,6 +47,7 @@ TITLES = {
     "spot-to-spot": "spot is not replaced by spot: the feature gate is off",
     "spot-flexibility": "fewer than 15 cheaper spot instance types",
     "balanced": "the Balanced policy finds the saving too small",
+    "expired": "the node has expired: Karpenter removes it",
     "empty": "the node is empty: Karpenter removes it",
     "delete": "the pods fit on other nodes: Karpenter removes it",
     "replace": "a cheaper node takes the pods: Karpenter replaces it",

@@ -60,7 +60,9 @@ class Consolidation:
 
     def _moves(self, pod: ClusterPod) -> bool:
         """Whether a pod is placed anew (`IsCurrentlyReschedulable`)."""
-        return pod.is_reschedulable and not (pod.is_active and pod.is_protected(self.rules.now, self.rules.release))
+        if not pod.is_reschedulable or (pod.is_active and pod.is_protected(self.rules.now, self.rules.release)):
+            return False
+        return not self.rules.pdbs.blocks_fully(pod, self.rules.now, self.rules.release)
 
     def knows_type(self, state: NodeState) -> bool | None:
         """Whether the instance type of a node is known here. None where no NodePool could be resolved."""
@@ -101,7 +103,8 @@ class Consolidation:
         stop = self._check_placed(state, placed, None)
         if stop is not None:
             return stop._replace(text=f"it has drifted ({why}), but {stop.text}"), False
-        said = f"it has drifted ({why}): {_destinations(placed, state)}"
+        does = "replaces" if placed.new else "deletes"
+        said = f"it has drifted ({why}): {_destinations(placed, state)}; Karpenter {does} it"
         return self._with_unknown(Cause("drift", said), placed), True
 
     def judge(self, state: NodeState, pool: Plain, change_of: ChangeOf) -> tuple[Cause, bool]:
@@ -152,7 +155,7 @@ class Consolidation:
         found = compare(state, new, own_pool, self.prices, self.facts.spot_to_spot is True)
         only_waiting = all(id(pod) in placed.waiting for pod in new.pods)
         if found.code:
-            cause = _explain_price(found, state, new, change_of)
+            cause = _explain_price(found, state, new, change_of)._replace(lines=_explain_near(placed, new))
             if only_waiting:
                 cause = _explain_waiting(cause, new)
             unsure = not cause.known or bool(placed.unknown)
@@ -226,6 +229,16 @@ def _take(pods: int) -> str:
 
 def _moved_facts(placed: Placement) -> dict[str, object]:
     return {"moves": [{"pod": pod.label, "node": node.name} for pod, node in placed.moved[:50]]}
+
+
+def _explain_near(placed: Placement, new: NewNode) -> tuple[str, ...]:
+    """Return why pods do not go onto nodes that are there: the first with more to say than that none has room."""
+    own = [pod for pod in new.pods if id(pod) not in placed.waiting]
+    said = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
+    full = len(own) - len(said)
+    if full:
+        said.append(f"no other node has room for {counted(full, 'pod')}, such as {own[0].label}" if full > 1 or said else f"no other node has room for {own[0].label}")
+    return tuple(said[:3])
 
 
 def _explain_several(placed: Placement, state: NodeState) -> Cause:

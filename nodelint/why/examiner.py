@@ -71,6 +71,10 @@ class Examiner:
             return self._answer(state, known if cause.known else "unknown", "candidate", cause)
         if state.is_deleting:
             return self._answer(state, "going", "candidate", explain_removal(state, self.rules.pdbs, self.now, self.release))
+        expires = _expiry(state)
+        if expires is not None and expires <= self.now:
+            said = f"it has expired at {shown_time(expires)} (expireAfter): Karpenter deletes it, whatever its pods and budgets"
+            return self._answer(state, "goes", "expiration", Cause("expired", said))
         cause = check_marks(state, self.rules)
         if cause is not None:
             return self._answer(state, "stays" if cause.known else "unknown", "candidate", cause)
@@ -296,7 +300,6 @@ class Examiner:
         others: tuple[tuple[str, Cause], ...] = (),
         unknown: Iterable[str] = (),
     ) -> NodeAnswer:
-        expires = later(state.created, length(mapping(state.claim, "spec").get("expireAfter")))
         return NodeAnswer(
             state.name,
             state.claim_name,
@@ -311,9 +314,14 @@ class Examiner:
             self.events.of(("Node", state.name), ("NodeClaim", state.claim_name)),
             self.consolidation.price_of(state),
             sum(pod.is_reschedulable for pod in state.pods),
-            expires,
+            _expiry(state),
             tuple(unknown),
         )
+
+
+def _expiry(state: NodeState) -> datetime | None:
+    """Return when a node expires. None where it does not, or that is not known."""
+    return later(state.created, length(mapping(state.claim, "spec").get("expireAfter")))
 
 
 def _doubts_of_pods(state: NodeState, rules: Rules) -> Iterable[str]:

@@ -32,6 +32,7 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:$|[Tt \t])")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _OTHER_WORDS = frozenset({"yes", "no", "on", "off", "y", "n", "true", "false", "null"})
 _DEEPEST = 60
+_ODD_BREAKS = "\t\r\x85\u2028\u2029"
 
 
 class NotPlain(Exception):
@@ -40,7 +41,7 @@ class NotPlain(Exception):
 
 def read_plain(written: str) -> list[Any]:
     """Return the documents of a text. Raise NotPlain where it is not written as kubectl writes."""
-    if "\t" in written or "\r" in written:
+    if any(character in written for character in _ODD_BREAKS):
         raise NotPlain
     if "karpenter/controller" in written:
         return _Reader(written, frozenset({"managedFields"})).documents()

@@ -6,6 +6,7 @@ pkg/utils/pdb/pdb.go of Karpenter core, 1.0.0 to 1.14.1.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.releases import Version
@@ -15,6 +16,9 @@ from nodelint.why.values import Plain, mapping, meets, text, whole
 
 _COUNTS_SEVERAL = Version(1, 7, 0)
 """The first release for which two budgets of one pod keep it, as the API server refuses its eviction."""
+
+_LEAVES_BLOCKED = Version(1, 4, 0)
+"""The first release that makes no room for pods that a budget never lets be evicted."""
 
 
 class DisruptionBudget(NamedTuple):
@@ -57,6 +61,14 @@ class DisruptionBudget(NamedTuple):
         status = mapping(self.obj, "status")
         desired, expected = whole(status.get("desiredHealthy")), whole(status.get("expectedPods"))
         return desired is not None and expected is not None and 0 < expected <= desired
+
+
+    @property
+    def is_fully_blocking(self) -> bool:
+        """Whether its spec allows no eviction at all."""
+        spec = mapping(self.obj, "spec")
+        most = spec.get("maxUnavailable")
+        return (most in (0, "0%") and most is not False) or spec.get("minAvailable") == "100%"
 
 
 class Held(NamedTuple):
@@ -107,6 +119,14 @@ class DisruptionBudgets:
                 return Held(pod, (budget,))
         unsaid = [budget for budget in matching if budget.allowed is None]
         return Held(pod, (unsaid[0],), known=False) if unsaid else None
+
+    def blocks_fully(self, pod: ClusterPod, now: datetime, release: Version) -> bool:
+        """Whether no room is made elsewhere for a pod, as a budget never lets it be evicted."""
+        if release < _LEAVES_BLOCKED or not any(budget.is_fully_blocking for budget in self.covering(pod)):
+            return False
+        if not pod.is_evictable(now, release):
+            return False
+        return not any(b.always_evicts_unready and pod.is_unready for b in self.covering(pod))
 
     def first_holding(self, pods: Iterable[ClusterPod], release: Version) -> Held | None:
         """Return the first pod that may not be evicted. One of which it is not known comes after the others."""

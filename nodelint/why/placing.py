@@ -63,6 +63,8 @@ class Placement:
         self.on_uninitialized: list[tuple[ClusterPod, NodeState]] = []
         self.unknown: dict[str, None] = {}
         self.waiting: frozenset[int] = frozenset()
+        self.near: dict[str, str] = {}
+        """What keeps pods that go to a new node from the nodes that are there, by pod."""
 
     @property
     def blocking(self) -> list[Unplaced]:
@@ -117,6 +119,7 @@ class Simulation:
             refusals = []
             if self._launch(pod, shape, state, refusals):
                 self.found.unknown.update(dict.fromkeys(shape.unknown))
+                self.found.near[pod.label] = near
                 return
         self.found.unplaced.append(Unplaced(pod, tuple(refusals), near))
 

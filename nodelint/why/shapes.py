@@ -54,7 +54,7 @@ class Shape:
         self.requests: Resources = pod.requests
         self.tolerations = pod.tolerations
         self.constraints = read_constraints(spec, example.namespace, example.labels)
-        self.unknown = [*(fact.what for fact in pod.unknown), *(c.unknown for c in self.constraints if c.unknown)]
+        self.unknown = [*(fact.reason for fact in pod.unknown), *(c.unknown for c in self.constraints if c.unknown)]
         if pod.dynamic_resources:
             self.unknown.append("which devices its resource claims need")
         self.volumes: list[VolumePlace] = []
