@@ -85,8 +85,8 @@ def ask_cluster() -> tuple[list[tuple[str, str]], frozenset[str]]:
             continue
         texts.append((f"kubectl get {kind}", answer[0]))
         listed.add(kind)
-    asked = {"PodDisruptionBudget"} if "poddisruptionbudgets.policy" in listed else set()
-    return texts, frozenset(asked)
+    complete_kinds = {"PodDisruptionBudget"} if "poddisruptionbudgets.policy" in listed else set()
+    return texts, frozenset(complete_kinds)
 
 
 def _answer(path: str, kind: str, seconds: float) -> tuple[str] | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.base.printable import escaped_json
 from nodelint.base.tuples import NamedTuple
 from nodelint.commands import CLEAN, UNUSABLE, discovered, echo, now, say, session_of, settings_of, stop, unreadable
 from nodelint.commands._dumps import ask_cluster, read_texts_of
@@ -59,14 +60,14 @@ def explain_nodes(
     if not from_cluster and not dumps:
         stop("no dump is named: name a file of `kubectl get ... -o yaml`, - for standard input, or --from-cluster")
     settings = settings_of(flags, manifests)
-    texts, asked = ask_cluster() if from_cluster else (read_texts_of(dumps), frozenset())
+    texts, complete_kinds = ask_cluster() if from_cluster else (read_texts_of(dumps), frozenset())
     try:
         dump = read_dump(texts)
     except ValueError as error:
         stop(str(error))
-    if not (dump.has("Node") or dump.has("NodeClaim")):
+    if not (dump.has_kind("Node") or dump.has_kind("NodeClaim")):
         stop("the dump holds neither nodes nor NodeClaims: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`")
-    run = _Run(dump, settings, session_of(settings), fact_flags, tuple(manifests), asked)
+    run = _Run(dump, settings, session_of(settings), fact_flags, tuple(manifests), complete_kinds)
     answers = _filter(_explain(run, dumps, wanted), wanted)
     bad = _write(formats, answers)
     for path, reason in bad:
@@ -82,7 +83,7 @@ class _Run(NamedTuple):
     session: Session
     fact_flags: FactFlags
     manifests: tuple[str, ...]
-    asked: frozenset[str]
+    complete_kinds: frozenset[str]
 
 
 def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
@@ -134,7 +135,7 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
         facts.gate("SpotToSpotConsolidation") if facts is not None else None,
         read_policies(facts) if facts is not None else DEFAULT_POLICIES,
         Places(dict(_places(pools))),
-        asked=run.asked,
+        complete_kinds=run.complete_kinds,
     )
 
 
@@ -234,9 +235,11 @@ def _filter(answers: Answers, wanted: Wanted) -> Answers:
 
     for word in reasons:
         if not any(word in code for code in TITLES):
-            stop(f"--reason {word}: there is no such reason{did_you_mean(word, TITLES)}; there are {', '.join(TITLES)}")
-    kept = [a for a in answers.nodes if any(word in a.cause.code for word in reasons)]
-    return answers._replace(nodes=tuple(kept))
+            stop(
+                f"--reason {word}: there is no such reason{did_you_mean(word, TITLES)}; there are {', '.join(TITLES)}"
+            )
+    remaining = [a for a in answers.nodes if any(word in a.cause.code for word in reasons)]
+    return answers._replace(nodes=tuple(remaining))
 
 
 def _write(formats: Sequence[Output], answers: Answers) -> list[tuple[str, str]]:
@@ -260,7 +263,6 @@ def _rendered(form: str, answers: Answers, to_file: bool) -> str:
     if form == "json":
         import json
 
-        from nodelint.base.printable import escaped_json
         from nodelint.report.why_json import why_json
 
         return escaped_json(json.dumps(why_json(answers), indent=2, ensure_ascii=False) + "\n")

@@ -6,7 +6,16 @@ from html import escape
 
 from nodelint.base.printable import printable, screened, writable
 from nodelint.report.plan_page import SCRIPT, STYLE
-from nodelint.report.why_words import HEADS, basis, change_line, event_lines, further_lines, headline, node_line, title_of
+from nodelint.report.why_words import (
+    HEADS,
+    basis,
+    change_line,
+    event_lines,
+    further_lines,
+    headline,
+    node_line,
+    title_of,
+)
 from nodelint.why.answer import Answers, NodeAnswer
 
 TYPE_CHECKING = False
@@ -54,11 +63,11 @@ def _section(number: int, status: Status, code: str, members: list[NodeAnswer]) 
 
 
 def _row(answer: NodeAnswer) -> str:
-    said = [f"<p>{_text(answer.cause.text)}</p>"]
-    said += [f"<p class=quiet>{_text(line)}</p>" for line in further_lines(answer)]
-    said += [f"<p class=quiet>event {_text(line)}</p>" for line in event_lines(answer)]
-    said += [f"<p><b>change:</b> {_text(change_line(change))}</p>" for change in answer.cause.changes]
-    return f"<tr><td>{_text(node_line(answer))}</td><td>{''.join(said)}</td></tr>"
+    message = [f"<p>{_text(answer.cause.text)}</p>"]
+    message += [f"<p class=quiet>{_text(line)}</p>" for line in further_lines(answer)]
+    message += [f"<p class=quiet>event {_text(line)}</p>" for line in event_lines(answer)]
+    message += [f"<p><b>change:</b> {_text(change_line(change))}</p>" for change in answer.cause.changes]
+    return f"<tr><td>{_text(node_line(answer))}</td><td>{''.join(message)}</td></tr>"
 
 
 def _text(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.why.answer import TITLES, Answers, Cause, NodeAnswer
+from nodelint.why.answer import TITLES, Answers, NodeAnswer, NodeCause
 from nodelint.why.events import meanings
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def _node(answer: NodeAnswer) -> dict[str, Any]:
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _cause(cause: NodeCause) -> dict[str, Any]:
     return {
         "reason": cause.code,
         "title": TITLES.get(cause.code, cause.code),

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from nodelint.base.printable import screened
 from nodelint.model.messages import counted
-from nodelint.report.why_words import HEADS, basis, change_line, event_lines, further_lines, headline, node_line, title_of
+from nodelint.report.why_words import (
+    HEADS,
+    basis,
+    change_line,
+    event_lines,
+    further_lines,
+    headline,
+    node_line,
+    title_of,
+)
 from nodelint.why.answer import Answers, NodeAnswer
 
 _MOST_NODES = 20

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from nodelint.base.printable import printable
 from nodelint.model.messages import counted
 from nodelint.report.style import PAGE, TextStyle, fitted, wrap_labelled, wrapped
-from nodelint.report.why_words import HEADS, basis, change_line, event_lines, further_lines, headline, node_line, title_of
+from nodelint.report.why_words import (
+    HEADS,
+    basis,
+    change_line,
+    event_lines,
+    further_lines,
+    headline,
+    node_line,
+    title_of,
+)
 from nodelint.why.answer import Answers, NodeAnswer
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nodelint.base.printable import printable
 from nodelint.model.messages import counted
-from nodelint.why.answer import TITLES, Answers, Change, NodeAnswer
+from nodelint.why.answer import TITLES, Answers, NodeAnswer, SuggestedChange
 from nodelint.why.events import meanings
 from nodelint.why.values import shown_time
 
@@ -60,7 +60,7 @@ def node_line(answer: NodeAnswer) -> str:
     return f"{printable(answer.name)}{f' ({shown})' if shown else ''}"
 
 
-def change_line(change: Change) -> str:
+def change_line(change: SuggestedChange) -> str:
     """Return an edit in one line: where, what it is, and what it becomes."""
     where = printable(change.target) + (f" {change.path}" if change.path else "")
     value = ""

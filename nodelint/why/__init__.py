@@ -25,7 +25,7 @@ from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.objects import DumpObjects, find_daemons
 from nodelint.why.pdbs import DisruptionBudgets
 from nodelint.why.shapes import VolumeFacts, read_shapes
-from nodelint.why.state import Cluster, NodeState
+from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.values import is_true, later, length, mapping, moment, text
 
 _SYSTEM = "kube-system"
@@ -47,7 +47,7 @@ class Known(NamedTuple):
     policies: Policies = DEFAULT_POLICIES
     places: Places = Places({})
     unresolved: tuple[str, ...] = ()
-    asked: frozenset[str] = frozenset()
+    complete_kinds: frozenset[str] = frozenset()
 
 
 def explain(
@@ -58,11 +58,11 @@ def explain(
     wanted: Callable[[NodeState], bool] = lambda _: True,
 ) -> Answers:
     """Return why each wanted node of a dump stays, or that it goes."""
-    cluster = Cluster(dump)
+    cluster = ClusterState(dump)
     volumes = VolumeFacts(
-        {key: obj for key, obj in dump.of("PersistentVolumeClaim").items()},
+        dump.objects_of("PersistentVolumeClaim"),
         found.of_cluster,
-        dump.has("PersistentVolume"),
+        dump.has_kind("PersistentVolume"),
     )
     read_shapes(cluster.pods, volumes, known.release)
     daemons = find_daemons(found, cluster.pods)
@@ -74,8 +74,8 @@ def explain(
     launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
     recent = frozenset(id(state) for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
     fleet = Fleet(cluster, launch, known.release, recent, known.policies.preferences_ignored)
-    rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.asked)
-    facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(dump, known.asked)))
+    rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.complete_kinds)
+    facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(dump, known.complete_kinds)))
     examiner = Examiner(rules, Consolidation(rules, fleet, facts), Events(dump.events), known.places)
     answers: list[NodeAnswer] = []
     for state in cluster.nodes:
@@ -94,7 +94,7 @@ def explain(
     )
 
 
-def _is_under_consolidate_after(state: NodeState, cluster: Cluster, now: datetime) -> bool:
+def _is_under_consolidate_after(state: NodeState, cluster: ClusterState, now: datetime) -> bool:
     """Whether a node's last pod came or went less than consolidateAfter ago (`IsUnderConsolidateAfter` of core)."""
     after = length(text(mapping(cluster.pools.get(state.pool, {}), "spec", "disruption").get("consolidateAfter")))
     if not after or not is_true(state.claim or {}, "Initialized"):
@@ -106,20 +106,20 @@ def _is_under_consolidate_after(state: NodeState, cluster: Cluster, now: datetim
     return end is not None and now < end
 
 
-def _missing(dump: Dump, asked: frozenset[str]) -> list[str]:
+def _missing(dump: Dump, complete_kinds: frozenset[str]) -> list[str]:
     """Return what a dump lacks so that no node is certain to go."""
     found = []
-    pods = dump.of("Pod")
+    pods = dump.objects_of("Pod")
     if not pods:
         found.append("which pods run: the dump holds none (kubectl get pods -A)")
     elif not any(namespace == _SYSTEM for namespace, _ in pods):
         found.append(f"pods of other namespaces: the dump holds none of {_SYSTEM} (kubectl get pods -A)")
-    if not dump.has("PodDisruptionBudget") and "PodDisruptionBudget" not in asked:
+    if not dump.has_kind("PodDisruptionBudget") and "PodDisruptionBudget" not in complete_kinds:
         found.append("PodDisruptionBudgets: the dump holds none (kubectl get pdb -A)")
     return found
 
 
-def _notes(dump: Dump, cluster: Cluster) -> list[str]:
+def _notes(dump: Dump, cluster: ClusterState) -> list[str]:
     """Return what a reader has to know about the dump."""
     notes = []
     if dump.repeated:

@@ -58,7 +58,7 @@ TITLES = {
 """What each reason is called in a report."""
 
 
-class Change(NamedTuple):
+class SuggestedChange(NamedTuple):
     """An edit that would change the answer. `path` is a field of `target`; None where it is beyond the files.
 
     `place` is where a manifest writes the field, as `file:line`; None where no manifest does.
@@ -72,11 +72,11 @@ class Change(NamedTuple):
     place: str | None = None
 
 
-ChangeOf = Callable[[str, "str | None", "str | None", str], Change]
+ChangeOf = Callable[[str, "str | None", "str | None", str], SuggestedChange]
 """Makes an edit of a node's NodePool of a field's path, its old and new value, and what it does."""
 
 
-class Cause(NamedTuple):
+class NodeCause(NamedTuple):
     """The first thing that keeps a node, in Karpenter's order, or what removes it.
 
     `known` is False where it rests on something that is not known. `until` is when it ends by itself, None where it
@@ -87,7 +87,7 @@ class Cause(NamedTuple):
     text: str
     known: bool = True
     until: datetime | None = None
-    changes: Sequence[Change] = ()
+    changes: Sequence[SuggestedChange] = ()
     facts: Mapping[str, Any] = {}
     lines: Sequence[str] = ()
 
@@ -106,8 +106,8 @@ class NodeAnswer(NamedTuple):
     zone: str
     status: Status
     method: str
-    cause: Cause
-    others: tuple[tuple[str, Cause], ...]
+    cause: NodeCause
+    others: tuple[tuple[str, NodeCause], ...]
     events: tuple[tuple[str, str], ...]
     price: float | None
     pods: int

@@ -20,11 +20,11 @@ class BudgetNow(NamedTuple):
 
     `nodes` are those of the pool that count, `busy` those of them that are being removed or not Ready. `since` is when
     the window of a schedule began, `opens` when the budgets allow a node again: None where they do not within a week,
-    or where no time decides. `index` is the entry's place in the list.
+    or where no time decides. `entry` is its place in the list.
     """
 
     budget: Budget | None
-    index: int | None
+    entry: int | None
     allowed: int
     nodes: int
     busy: int
@@ -38,7 +38,7 @@ class BudgetNow(NamedTuple):
 
 
 def count_nodes(states: Sequence[NodeState]) -> tuple[int, int]:
-    """Return how many nodes of a pool count for its budgets, and how many of them are removed or not Ready."""
+    """Return how many nodes of a pool count for its budgets, and how many are being removed or not Ready."""
     counted = [s for s in states if s.is_initialized and not is_true(s.claim or {}, "InstanceTerminating")]
     return len(counted), sum(state.is_deleting or not state.is_ready for state in counted)
 

@@ -10,7 +10,7 @@ from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import ONE, format_quantity
 from nodelint.why import balanced
-from nodelint.why.answer import Cause, Change, ChangeOf
+from nodelint.why.answer import ChangeOf, NodeCause, SuggestedChange
 from nodelint.why.candidates import Rules
 from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.placing import MOST_WAITING, NewNode, Placement, Simulation, Unplaced
@@ -51,11 +51,7 @@ class Consolidation:
     @cached_property
     def _leaving(self) -> list[ClusterPod]:
         return [
-            pod
-            for state in self.rules.cluster.nodes
-            if state.is_deleting
-            for pod in state.pods
-            if self._moves(pod)
+            pod for state in self.rules.cluster.nodes if state.is_deleting for pod in state.pods if self._moves(pod)
         ]
 
     def _moves(self, pod: ClusterPod) -> bool:
@@ -88,29 +84,29 @@ class Consolidation:
         """Return what is lacking of the dump so that no node is certain to go."""
         return self.facts.missing
 
-    def _place(self, state: NodeState) -> Placement | Cause:
+    def _place(self, state: NodeState) -> Placement | NodeCause:
         waiting, leaving = self._waiting, [] if state.is_deleting else self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
-            said = f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they go is not worked out"
-            return Cause("pending-pods", said, known=False)
+            message = f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they go is not worked out"
+            return NodeCause("pending-pods", message, known=False)
         return Simulation(self.fleet, state, waiting, leaving).run(p for p in state.pods if self._moves(p))
 
-    def judge_drift(self, state: NodeState, why: str) -> tuple[Cause, bool]:
+    def judge_drift(self, state: NodeState, why: str) -> tuple[NodeCause, bool]:
         """Return whether a drifted node is replaced: its pods have to fit somewhere, at whatever price."""
         placed = self._place(state)
-        if isinstance(placed, Cause):
+        if isinstance(placed, NodeCause):
             return placed, False
         stop = self._check_placed(state, placed, None)
         if stop is not None:
             return stop._replace(text=f"it has drifted ({why}), but {stop.text}"), False
         does = "replaces" if placed.new else "deletes"
-        said = f"it has drifted ({why}): {_destinations(placed, state)}; Karpenter {does} it"
-        return self._with_unknown(Cause("drift", said), placed), True
+        message = f"it has drifted ({why}): {_destinations(placed, state)}; Karpenter {does} it"
+        return self._with_unknown(NodeCause("drift", message), placed), True
 
-    def judge(self, state: NodeState, pool: Plain, change_of: ChangeOf) -> tuple[Cause, bool]:
+    def judge(self, state: NodeState, pool: Plain, change_of: ChangeOf) -> tuple[NodeCause, bool]:
         """Return whether consolidation removes or replaces a node, and what keeps it else."""
         placed = self._place(state)
-        if isinstance(placed, Cause):
+        if isinstance(placed, NodeCause):
             return placed, False
         stop = self._check_placed(state, placed, change_of)
         if stop is not None:
@@ -120,35 +116,39 @@ class Consolidation:
             scored = self._check_balanced(state, pool, price)
             if scored is not None:
                 return scored, False
-            cause = Cause("delete", f"{_destinations(placed, state)}: Karpenter deletes it", facts=_moved_facts(placed))
+            cause = NodeCause(
+                "delete", f"{_destinations(placed, state)}: Karpenter deletes it", facts=_moved_facts(placed)
+            )
             return self._with_unknown(cause, placed), True
         if len(placed.new) > 1:
             return self._with_unknown(_explain_several(placed, state), placed, stays=True), False
         return self._compare(state, pool, placed, change_of)
 
-    def _with_unknown(self, cause: Cause, placed: Placement, stays: bool = False) -> Cause:
+    def _with_unknown(self, cause: NodeCause, placed: Placement, stays: bool = False) -> NodeCause:
         """Return a cause that is not known for certain where the placement rests on something that is not."""
         unknown = [*placed.unknown, *(self.facts.unresolved if stays else ())]
         if not unknown:
             return cause
         return cause._replace(known=False, text=f"{cause.text}; not known: {'; '.join(unknown[:3])}")
 
-    def _check_placed(self, state: NodeState, placed: Placement, change_of: ChangeOf | None) -> Cause | None:
+    def _check_placed(self, state: NodeState, placed: Placement, change_of: ChangeOf | None) -> NodeCause | None:
         """Return what keeps pods of a node from other nodes. None where all of them have a place."""
         blocking = placed.blocking
         if blocking:
             cause = _explain_unplaced(blocking, change_of)
             if self.facts.unresolved:
-                said = f"{cause.text}; not known: {'; '.join(self.facts.unresolved[:2])}"
-                return cause._replace(known=False, text=said)
+                message = f"{cause.text}; not known: {'; '.join(self.facts.unresolved[:2])}"
+                return cause._replace(known=False, text=message)
             return cause
         if placed.on_uninitialized:
             pod, node = placed.on_uninitialized[0]
-            said = f"{pod.label} would go onto {node.name}, which is not initialized: Karpenter waits for it"
-            return Cause("uninitialized-node", said, facts={"pod": pod.label, "node": node.name})
+            message = f"{pod.label} would go onto {node.name}, which is not initialized: Karpenter waits for it"
+            return NodeCause("uninitialized-node", message, facts={"pod": pod.label, "node": node.name})
         return None
 
-    def _compare(self, state: NodeState, pool: Plain, placed: Placement, change_of: ChangeOf) -> tuple[Cause, bool]:
+    def _compare(
+        self, state: NodeState, pool: Plain, placed: Placement, change_of: ChangeOf
+    ) -> tuple[NodeCause, bool]:
         new = placed.new[0]
         own_pool = self._catalog_pool(state)
         assert own_pool is not None  # a pool launches the new node
@@ -164,18 +164,18 @@ class Consolidation:
         if scored is not None:
             return scored, False
         price, name = found.cheapest or (None, "")
-        said = (
+        message = (
             f"{_take(len(new.pods))} {name} (${price:.4f} an hour) of NodePool/{new.pool.name},"
             f" instead of {state.instance_type} (${found.price:.4f}): Karpenter replaces it"
             if price is not None and found.price is not None
             else f"a cheaper node of NodePool/{new.pool.name} takes the pods"
         )
-        cause = Cause("replace", said, known=found.known, facts=_price_facts(found, new))
+        cause = NodeCause("replace", message, known=found.known, facts=_price_facts(found, new))
         return self._with_unknown(cause, placed), True
 
     def _check_balanced(
         self, state: NodeState, pool: Plain, price: float | None, new: tuple[float, str] | None = None
-    ) -> Cause | None:
+    ) -> NodeCause | None:
         """Return that the policy Balanced finds a saving too small. None where it does not, or is not set."""
         if mapping(pool, "spec", "disruption").get("consolidationPolicy") != "Balanced":
             return None
@@ -185,15 +185,15 @@ class Consolidation:
         prices = self._prices_of(state.pool, members)
         score = None if price is None else balanced.score(state, price - (new[0] if new else 0.0), members, prices)
         if score is None:
-            said = "the policy Balanced weighs the saving against the pods that move, and a price is not known"
-            return Cause("balanced", said, known=False)
+            message = "the policy Balanced weighs the saving against the pods that move, and a price is not known"
+            return NodeCause("balanced", message, known=False)
         if score.is_enough:
             return None
-        said = (
+        message = (
             f"the policy Balanced: it would save {score.savings:.1%} of the pool's cost for {score.disruption:.1%} of"
             f" its disruption, and Karpenter wants at least half as much"
         )
-        return Cause("balanced", said, facts={"savings": score.savings, "disruption": score.disruption})
+        return NodeCause("balanced", message, facts={"savings": score.savings, "disruption": score.disruption})
 
     def _prices_of(self, pool: str, members: Sequence[NodeState]) -> dict[int, float | None]:
         found = self._pool_prices.get(pool)
@@ -234,47 +234,55 @@ def _moved_facts(placed: Placement) -> dict[str, object]:
 def _explain_near(placed: Placement, new: NewNode) -> tuple[str, ...]:
     """Return why pods do not go onto nodes that are there: the first with more to say than that none has room."""
     own = [pod for pod in new.pods if id(pod) not in placed.waiting]
-    said = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
-    full = len(own) - len(said)
+    message = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
+    full = len(own) - len(message)
     if full:
-        said.append(f"no other node has room for {counted(full, 'pod')}, such as {own[0].label}" if full > 1 or said else f"no other node has room for {own[0].label}")
-    return tuple(said[:3])
+        message.append(
+            f"no other node has room for {counted(full, 'pod')}, such as {own[0].label}"
+            if full > 1 or message
+            else f"no other node has room for {own[0].label}"
+        )
+    return tuple(message[:3])
 
 
-def _explain_several(placed: Placement, state: NodeState) -> Cause:
+def _explain_several(placed: Placement, state: NodeState) -> NodeCause:
     count = len(placed.new)
     own = [new for new in placed.new if any(id(pod) not in placed.waiting for pod in new.pods)]
     if len(own) <= 1:
         waiting = next(pod for new in placed.new for pod in new.pods if id(pod) in placed.waiting)
-        said = f"the simulation launches {counted(count, 'node')}, as pods wait for one ({waiting.label}): Karpenter replaces no node by several"
-        change = Change(f"Pod/{waiting.label}", None, None, None, "let the pod be scheduled, or delete it")
-        return Cause("pending-pods", said, changes=(change,), facts={"pod": waiting.label, "nodes": count})
+        message = f"the simulation launches {counted(count, 'node')}, as pods wait for one ({waiting.label}): Karpenter replaces no node by several"
+        change = SuggestedChange(f"Pod/{waiting.label}", None, None, None, "let the pod be scheduled, or delete it")
+        return NodeCause("pending-pods", message, changes=(change,), facts={"pod": waiting.label, "nodes": count})
     shapes = [new.pods[0] for new in own]
     preferring = next((p for p in shapes if p.shape is not None and p.shape.prefers), None)
     names = " and ".join(pod.label for pod in shapes[:2])
-    said = f"its pods need {counted(count, 'new node')} ({names} not together): Karpenter replaces no node by several"
-    changes: tuple[Change, ...] = ()
+    message = (
+        f"its pods need {counted(count, 'new node')} ({names} not together): Karpenter replaces no node by several"
+    )
+    changes: tuple[SuggestedChange, ...] = ()
     if preferring is not None and preferring.shape is not None:
-        said += f"; {preferring.label} has {preferring.shape.prefers}, which consolidation keeps to"
+        message += f"; {preferring.label} has {preferring.shape.prefers}, which consolidation keeps to"
         said_change = "take the preference away, or run Karpenter with PREFERENCE_POLICY=Ignore"
-        changes = (Change(f"Pod/{preferring.label}", None, None, None, said_change),)
-    return Cause("several-nodes", said, changes=changes, facts={"nodes": count, "pods": [p.label for p in shapes[:10]]})
+        changes = (SuggestedChange(f"Pod/{preferring.label}", None, None, None, said_change),)
+    return NodeCause(
+        "several-nodes", message, changes=changes, facts={"nodes": count, "pods": [p.label for p in shapes[:10]]}
+    )
 
 
-def _explain_waiting(cause: Cause, new: NewNode) -> Cause:
+def _explain_waiting(cause: NodeCause, new: NewNode) -> NodeCause:
     pod = new.pods[0]
-    said = (
+    message = (
         f"its own pods fit on other nodes, but {pod.label} waits for a node: Karpenter counts the node for it as the"
         f" replacement ({cause.text})"
     )
-    change = Change(f"Pod/{pod.label}", None, None, None, "let the pod be scheduled, or delete it")
-    return Cause("pending-pods", said, cause.known, changes=(change,), facts={"pod": pod.label, **cause.facts})
+    change = SuggestedChange(f"Pod/{pod.label}", None, None, None, "let the pod be scheduled, or delete it")
+    return NodeCause("pending-pods", message, cause.known, changes=(change,), facts={"pod": pod.label, **cause.facts})
 
 
 _REFUSAL_CODES = {"limits": "limits", "minValues": "min-values"}
 
 
-def _explain_unplaced(blocking: Sequence[Unplaced], change_of: ChangeOf | None) -> Cause:
+def _explain_unplaced(blocking: Sequence[Unplaced], change_of: ChangeOf | None) -> NodeCause:
     """Return which pod fits nowhere else, and why."""
     first = blocking[0]
     pod = first.pod
@@ -282,21 +290,25 @@ def _explain_unplaced(blocking: Sequence[Unplaced], change_of: ChangeOf | None) 
     requests = pod.shape.requests if pod.shape is not None else {}
     asks = ", ".join(f"{r} {format_quantity(r, requests[r])}" for r in ("cpu", "memory") if requests.get(r))
     near = first.near or "no other node has room for it"
-    said = f"pod {pod.label}{f' ({asks})' if asks else ''} fits nowhere else: {near}"
+    message = f"pod {pod.label}{f' ({asks})' if asks else ''} fits nowhere else: {near}"
     lines = [f"NodePool/{refused.pool.name}: {refused.text}" for refused in first.refusals[:5]]
     if lines:
-        said += f"; {lines[0]}"
-    changes: list[Change] = []
+        message += f"; {lines[0]}"
+    changes: list[SuggestedChange] = []
     if code == "limits" and change_of is not None:
         pool = next(r.pool.name for r in first.refusals if r.code == "limits")
-        changes.append(Change(f"NodePool/{pool}", "spec.limits", None, None, "raise the limit, or let fewer nodes run"))
+        changes.append(
+            SuggestedChange(f"NodePool/{pool}", "spec.limits", None, None, "raise the limit, or let fewer nodes run")
+        )
     elif code == "min-values":
         pool = next(r.pool.name for r in first.refusals if r.code == "minValues")
-        changes.append(Change(f"NodePool/{pool}", "spec.template.spec.requirements", None, None, "lower minValues"))
+        changes.append(
+            SuggestedChange(f"NodePool/{pool}", "spec.template.spec.requirements", None, None, "lower minValues")
+        )
     elif pod.shape is not None:
-        changes.append(Change(f"Pod/{pod.label}", None, None, None, _ease(first)))
+        changes.append(SuggestedChange(f"Pod/{pod.label}", None, None, None, _ease(first)))
     facts = {"pod": pod.label, "pods": len(blocking), "pools": lines}
-    return Cause(code, said, changes=tuple(changes), facts=facts, lines=tuple(lines[1:]))
+    return NodeCause(code, message, changes=tuple(changes), facts=facts, lines=tuple(lines[1:]))
 
 
 def _ease(item: Unplaced) -> str:
@@ -308,62 +320,74 @@ def _ease(item: Unplaced) -> str:
     return "lower its requests, or allow larger instance types"
 
 
-def _explain_price(found: Comparison, state: NodeState, new: NewNode, change_of: ChangeOf) -> Cause:
+def _explain_price(found: Comparison, state: NodeState, new: NewNode, change_of: ChangeOf) -> NodeCause:
     facts = _price_facts(found, new)
     pool, name = new.pool.name, short(state.instance_type)
     own = f"${found.price:.4f} an hour" if found.price is not None else "an unknown price"
-    cheapest = f"{found.cheapest[1]} (${found.cheapest[0]:.4f})" if found.cheapest is not None else "none with a known price"
+    cheapest = (
+        f"{found.cheapest[1]} (${found.cheapest[0]:.4f})" if found.cheapest is not None else "none with a known price"
+    )
     if found.code == "spot-to-spot":
-        gate = Change("the chart of Karpenter", _GATE, "false", "true", "turn the feature gate on")
+        gate = SuggestedChange("the chart of Karpenter", _GATE, "false", "true", "turn the feature gate on")
         other = change_of("spec.template.spec.requirements", None, None, f"or allow {CAPACITY_TYPE} on-demand alone")
-        said = "a spot node is not replaced by a spot node: the feature gate SpotToSpotConsolidation is off"
-        return Cause("spot-to-spot", said, changes=(gate, other), facts=facts)
+        message = "a spot node is not replaced by a spot node: the feature gate SpotToSpotConsolidation is off"
+        return NodeCause("spot-to-spot", message, changes=(gate, other), facts=facts)
     if found.code == "spot-flexibility":
         most = found.cheaper
         if found.known:
-            said = f"at most {counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; at least {FLEXIBLE} cheaper ones are wanted"
-            wider = Change(f"NodePool/{pool}", "spec.template.spec.requirements", None, None, f"allow more types: {most} of {FLEXIBLE}")
-            return Cause("spot-flexibility", said, changes=(wider,), facts=facts)
-        said = f"{counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; whether {FLEXIBLE} of them are cheaper now only spot prices tell"
-        return Cause("spot-flexibility", said, known=False, facts=facts)
+            message = f"at most {counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; at least {FLEXIBLE} cheaper ones are wanted"
+            wider = SuggestedChange(
+                f"NodePool/{pool}",
+                "spec.template.spec.requirements",
+                None,
+                None,
+                f"allow more types: {most} of {FLEXIBLE}",
+            )
+            return NodeCause("spot-flexibility", message, changes=(wider,), facts=facts)
+        message = f"{counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; whether {FLEXIBLE} of them are cheaper now only spot prices tell"
+        return NodeCause("spot-flexibility", message, known=False, facts=facts)
     if found.code == "min-values":
-        lower = Change(f"NodePool/{pool}", "spec.template.spec.requirements", None, None, f"lower minValues of {found.key}")
-        said = f"{counted(found.cheaper, 'cheaper instance type')} than {name} ({own}), fewer than minValues of {found.key} wants"
-        return Cause("min-values", said, found.known, changes=(lower,), facts=facts)
+        lower = SuggestedChange(
+            f"NodePool/{pool}", "spec.template.spec.requirements", None, None, f"lower minValues of {found.key}"
+        )
+        message = f"{counted(found.cheaper, 'cheaper instance type')} than {name} ({own}), fewer than minValues of {found.key} wants"
+        return NodeCause("min-values", message, found.known, changes=(lower,), facts=facts)
     return _explain_no_cheaper(found, state, new, (own, cheapest), facts)
 
 
 def _explain_no_cheaper(
     found: Comparison, state: NodeState, new: NewNode, shown: tuple[str, str], facts: dict[str, object]
-) -> Cause:
+) -> NodeCause:
     own, cheapest = shown
     name, pool = short(state.instance_type), new.pool.name
     if found.price is None:
-        said = f"what {name} costs as {state.capacity_type or 'this capacity type'} is not known; the cheapest that takes its pods is {cheapest}"
-        return Cause("no-cheaper-type", said, known=False, facts=facts)
+        message = f"what {name} costs as {state.capacity_type or 'this capacity type'} is not known; the cheapest that takes its pods is {cheapest}"
+        return NodeCause("no-cheaper-type", message, known=False, facts=facts)
     if found.bound and found.cheaper:
-        said = f"spot {name} costs at most {own}; whether {cheapest} is cheaper only spot prices tell"
-        return Cause("no-cheaper-type", said, known=False, facts=facts)
+        message = f"spot {name} costs at most {own}; whether {cheapest} is cheaper only spot prices tell"
+        return NodeCause("no-cheaper-type", message, known=False, facts=facts)
     at_most = "at most " if found.bound else ""
     if found.cheapest is not None and found.cheapest[1] == state.instance_type:
-        why = f"the cheapest of NodePool/{pool} that takes {_its(len(new.pods))} is {name} itself"
+        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(len(new.pods))} is {name} itself"
     else:
-        why = f"the cheapest of NodePool/{pool} that takes {_its(len(new.pods))} is {cheapest}"
-    said = f"{name} costs {at_most}{own}; {why}"
+        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(len(new.pods))} is {cheapest}"
+    message = f"{name} costs {at_most}{own}; {why}"
     if not found.known:
         kind = "spot" if SPOT in new.pool.pool.resolution.capacity_types else "other"
-        return Cause("no-cheaper-type", f"{said}; whether a {kind} price is lower is not known", known=False, facts=facts)
-    return Cause("no-cheaper-type", said, changes=(_allow_cheaper(new, state),), facts=facts)
+        return NodeCause(
+            "no-cheaper-type", f"{message}; whether a {kind} price is lower is not known", known=False, facts=facts
+        )
+    return NodeCause("no-cheaper-type", message, changes=(_allow_cheaper(new, state),), facts=facts)
 
 
-def _allow_cheaper(new: NewNode, state: NodeState) -> Change:
+def _allow_cheaper(new: NewNode, state: NodeState) -> SuggestedChange:
     text = "lower requests, or allow smaller or cheaper instance types"
     if state.capacity_type == ON_DEMAND and SPOT not in new.pool.pool.resolution.capacity_types:
         text += ", or spot"
-    return Change(f"NodePool/{new.pool.name}", "spec.template.spec.requirements", None, None, text)
+    return SuggestedChange(f"NodePool/{new.pool.name}", "spec.template.spec.requirements", None, None, text)
 
 
-def _its(pods: int) -> str:
+def _name_pods(pods: int) -> str:
     return f"its {pods} pods" if pods != 1 else "its pod"
 
 

@@ -73,11 +73,11 @@ class Dump(NamedTuple):
     repeated: int = 0
     skipped: int = 0
 
-    def of(self, kind: str) -> dict[Key, Plain]:
+    def objects_of(self, kind: str) -> dict[Key, Plain]:
         """Return the objects of a kind by namespace and name."""
         return self.objects.get(kind, {})
 
-    def has(self, kind: str) -> bool:
+    def has_kind(self, kind: str) -> bool:
         """Whether the dump has any object of a kind."""
         return bool(self.objects.get(kind))
 
@@ -120,7 +120,8 @@ def _documents(path: str, written: str) -> list[Any]:
 
 def _json_documents(path: str, written: str) -> list[Any]:
     """Return the documents of a text of JSON: one, or several behind each other as `jq` and pipes give them."""
-    decoder, found, at = json.JSONDecoder(), [], 0
+    found: list[Any] = []
+    decoder, at = json.JSONDecoder(), 0
     stripped = written.lstrip("\ufeff")
     while True:
         while at < len(stripped) and stripped[at] in " \t\r\n":

@@ -61,13 +61,13 @@ class Events:
                 continue
             series = mapping(event.get("series"))
             times = (event.get("lastTimestamp"), series.get("lastObservedTime"), event.get("eventTime"))
-            at = next((found for value in times if (found := moment(value)) is not None), _NEVER)
+            at = next((time for value in times if (time := moment(value)) is not None), _NEVER)
             key = text(about.get("kind")), text(about.get("name"))
             self._of.setdefault(key, []).append((at, reason, " ".join(message.split())))
         for of_object in self._of.values():
             of_object.sort(key=lambda item: item[0], reverse=True)
 
-    def of(self, *objects: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    def about_objects(self, *objects: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
         """Return the reasons and messages about objects, each once, the newest first."""
         found = [item for kind, name in objects if name for item in self._of.get((kind, name), ())]
         found.sort(key=lambda item: item[0], reverse=True)

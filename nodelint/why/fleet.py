@@ -1,4 +1,4 @@
-"""The nodes and pools onto which pods of a removed node may go, with what is worked out of them once for all nodes."""
+"""The nodes and pools onto which pods of a removed node may go; what is worked out of them serves all nodes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.ignored import HOSTNAME
+from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import TOLERATES_ALL, HostPort, Pod, Toleration
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize
-from nodelint.why.shapes import Shape, State
-from nodelint.why.state import Cluster, NodeState, zones_of
+from nodelint.why.shapes import RelaxedPod, Shape
+from nodelint.why.state import ClusterState, NodeState, zones_of
 from nodelint.why.topology import Constraint, PodCounts
 from nodelint.why.values import condition, mapping, text
 
@@ -30,7 +30,7 @@ class LaunchPool:
     """A NodePool that may launch a replacement. `left` is what other nodes leave of its limits."""
 
     def __init__(
-        self, pool: EmptyPool, groups: Sequence[DaemonGroup], stored: dict[str, object], cluster: Cluster
+        self, pool: EmptyPool, groups: Sequence[DaemonGroup], stored: dict[str, object], cluster: ClusterState
     ) -> None:
         self.pool = pool
         self.groups = groups
@@ -46,12 +46,14 @@ class LaunchPool:
     def zones(self) -> frozenset[str] | None:
         """Return the zones in which it launches. None where they are not known."""
         ref = mapping(self.stored, "spec", "template", "spec", "nodeClassRef")
-        found = zones_of(self._cluster.classes.get(text(ref.get("name")), {})) or set(self.pool.resolution.zones or ())
+        found = zones_of(self._cluster.classes.get(text(ref.get("name")), {})) or set(
+            self.pool.resolution.zones or ()
+        )
         own = self.pool.requirements
         if ZONE in own and own[ZONE].operator == "In":
             found = found or set(own[ZONE].values)
-        kept = {zone for zone in found if ZONE not in own or own[ZONE].admits(zone)}
-        return frozenset(kept) if found else None
+        remaining = {zone for zone in found if ZONE not in own or own[ZONE].admits(zone)}
+        return frozenset(remaining) if found else None
 
     def domains(self, key: str) -> frozenset[str] | None:
         """Return the values of a label that its nodes can have. None where they are not known, or there are any."""
@@ -114,7 +116,7 @@ class Fleet:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterState,
         pools: Sequence[LaunchPool],
         release: Version,
         under_consolidate_after: frozenset[int] = frozenset(),
@@ -137,7 +139,7 @@ class Fleet:
         self._counted: dict[str, dict[int, bool]] = {}
         self.work = 0
 
-    def states(self, shape: Shape) -> list[State]:
+    def states(self, shape: Shape) -> list[RelaxedPod]:
         """Return the states in which the scheduler tries a pod."""
         return shape.states(self.release, self.preferences_ignored, self.soft_taints)
 
@@ -158,7 +160,7 @@ class Fleet:
                 return
             known.append(more)
 
-    def _search(self, shape: Shape, state: State) -> Iterator[NodeState]:
+    def _search(self, shape: Shape, state: RelaxedPod) -> Iterator[NodeState]:
         requests = dict(shape.requests)
         keys = tuple(sorted(state.requirements.keys()))
         for block, free in zip(self._blocks, self._free, strict=True):
@@ -170,7 +172,7 @@ class Fleet:
                 if has_room(node.free, requests) and self.is_compatible(node, shape, state, keys):
                     yield node
 
-    def is_compatible(self, node: NodeState, shape: Shape, state: State, keys: tuple[str, ...]) -> bool:
+    def is_compatible(self, node: NodeState, shape: Shape, state: RelaxedPod, keys: tuple[str, ...]) -> bool:
         """Whether taints, labels, ports and volumes let a pod onto a node."""
         labels = tuple(node_label(node, key) for key in keys)
         key = (shape.number, state.given_up, id(state), node.taints, labels)
@@ -191,7 +193,7 @@ class Fleet:
 
     def count(self, constraint: Constraint, shape: Shape) -> dict[str, int]:
         """Return how many pods a constraint counts in each domain."""
-        return self.counts.of(constraint, self.counted_nodes(constraint, shape))
+        return self.counts.count_pods(constraint, self.counted_nodes(constraint, shape))
 
     def counted_nodes(self, constraint: Constraint, shape: Shape) -> dict[int, bool] | None:
         """Return which nodes count for a spread, by id. None where all do."""
@@ -204,7 +206,7 @@ class Fleet:
             self._counted[constraint.group] = found
         return found
 
-    def _counts_node(self, node: NodeState, shape: Shape, constraint: Constraint, state: State) -> bool:
+    def _counts_node(self, node: NodeState, shape: Shape, constraint: Constraint, state: RelaxedPod) -> bool:
         self.work += 1
         if constraint.honors_taints and not tolerates(state.tolerations, node):
             return False
@@ -212,8 +214,6 @@ class Fleet:
 
 
 def _selects_node(pod: Pod, node: NodeState, release: Version) -> bool:
-    from nodelint.fit.ignored import requirements_of
-
     for term in pod.terms or (None,):
         wanted = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), release)
         if _labels_of(node, wanted).compatible(wanted) is None:
@@ -222,11 +222,11 @@ def _selects_node(pod: Pod, node: NodeState, release: Version) -> bool:
 
 
 def _labels_of(node: NodeState, wanted: Requirements) -> Requirements:
-    labels = {key: value for key in wanted.keys() if (value := node_label(node, key)) is not None}
+    labels = {key: value for key in sorted(wanted.keys()) if (value := node_label(node, key)) is not None}
     return Requirements.from_labels(labels)
 
 
-def _has_labels(labels: dict[str, str | None], state: State) -> bool:
+def _has_labels(labels: dict[str, str | None], state: RelaxedPod) -> bool:
     own = Requirements.from_labels({key: value for key, value in labels.items() if value is not None})
     return own.compatible(state.requirements) is None
 
@@ -239,7 +239,9 @@ def node_label(node: NodeState, key: str) -> str | None:
     """Return the value of a node's label, also by an older name of the label. None where it has none."""
     value = node.labels.get(key)
     if value is None:
-        value = next((v for k, v in node.labels.items() if normalize(k) == key), None) if key != HOSTNAME else node.name
+        value = (
+            next((v for k, v in node.labels.items() if normalize(k) == key), None) if key != HOSTNAME else node.name
+        )
     return value
 
 

@@ -184,7 +184,9 @@ class _Reader:
             self.at += 1
             if not line:
                 raise NotPlain
-            written = f"{written[:-1]}{line.removeprefix(chr(92))}" if _is_escaped(written, quote) else f"{written} {line}"
+            written = (
+                f"{written[:-1]}{line.removeprefix(chr(92))}" if _is_escaped(written, quote) else f"{written} {line}"
+            )
             end = _closing(written, quote)
         if written[end + 1 :].strip(" "):
             raise NotPlain

@@ -11,7 +11,13 @@ from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.releases.settings import ControllerFacts, StatedSetting, container_settings, controller_containers, gates_of
+from nodelint.releases.settings import (
+    ControllerFacts,
+    StatedSetting,
+    container_settings,
+    controller_containers,
+    gates_of,
+)
 from nodelint.text import Source
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
@@ -38,22 +44,22 @@ class DumpObjects(NamedTuple):
 
 def read_objects(dump: Dump, path: str) -> DumpObjects:
     """Return the objects of a dump as manifests of a file."""
-    written = [_written(obj) for kind in _KINDS for obj in dump.of(kind).values()]
+    written = [_write_object(obj) for kind in _KINDS for obj in dump.objects_of(kind).values()]
     source = Source.from_text(path, "\n---\n".join(written), PATTERN)
     found = tuple(objects(source, foreign=True, more=True))
-    controllers = [_written(obj) for obj in dump.of("Deployment").values() if _controller_images(obj)]
+    controllers = [_write_object(obj) for obj in dump.objects_of("Deployment").values() if _controller_images(obj)]
     controller = Source.from_text(path, "\n---\n".join(controllers)) if controllers else None
     return DumpObjects(found, controller)
 
 
-def _written(obj: Plain) -> str:
+def _write_object(obj: Plain) -> str:
     """Return an object as JSON, without what only a cluster adds."""
     meta = {k: v for k, v in mapping(obj.get("metadata")).items() if k != "managedFields"}
     notes = {k: v for k, v in mapping(meta.get("annotations")).items() if k != _LAST_APPLIED}
     if "annotations" in meta:
         meta["annotations"] = notes
-    kept = {k: v for k, v in obj.items() if k not in ("metadata", "status")}
-    return json.dumps({**kept, "metadata": meta}, default=str)
+    remaining = {k: v for k, v in obj.items() if k not in ("metadata", "status")}
+    return json.dumps({**remaining, "metadata": meta}, default=str)
 
 
 def _controller_images(deployment: Plain) -> list[str]:
@@ -64,7 +70,7 @@ def _controller_images(deployment: Plain) -> list[str]:
 def stated_release(dump: Dump) -> Version | None:
     """Return the release that the Deployment of the controller runs. None where the dump does not say it."""
     found = set()
-    for deployment in dump.of("Deployment").values():
+    for deployment in dump.objects_of("Deployment").values():
         for image in _controller_images(deployment):
             match = RELEASE.search(image)
             if match is not None:
@@ -75,7 +81,7 @@ def stated_release(dump: Dump) -> Version | None:
 def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
     """Return the version of Kubernetes that most nodes run. None where none says it."""
     counts: dict[tuple[int, int], int] = {}
-    for node in dump.of("Node").values():
+    for node in dump.objects_of("Node").values():
         parts = text(mapping(node, "status", "nodeInfo").get("kubeletVersion")).removeprefix("v").split(".")
         if len(parts) >= 2 and parts[0].isdecimal() and parts[1].isdecimal() and len(parts[1]) < 5:
             version = int(parts[0]), int(parts[1])
@@ -111,7 +117,7 @@ def find_daemons(found: DumpObjects, pods: list[ClusterPod]) -> list[Daemon]:
     """Return the DaemonSets of a dump: as it holds them, else one for each that its pods name as their owner."""
     stated = [o for o in found.of_cluster if isinstance(o, Workload) and o.is_daemon]
     if stated:
-        return [Daemon(workload, pod) for workload in stated if (pod := pod_of(workload)) is not None]
+        return [Daemon(workload, own) for workload in stated if (own := pod_of(workload)) is not None]
     by_owner: dict[tuple[str, str], Daemon] = {}
     for pod in pods:
         for _, kind, name in pod.owners:

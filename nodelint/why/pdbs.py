@@ -41,16 +41,20 @@ class DisruptionBudget(NamedTuple):
         return pod.namespace == self.namespace and meets(pod.labels, self.selector) is True
 
     @property
-    def why(self) -> str:
+    def shortage(self) -> str:
         """Return why it allows no eviction, from its spec and its status."""
         spec, status = mapping(self.obj, "spec"), mapping(self.obj, "status")
         healthy, desired = whole(status.get("currentHealthy")), whole(status.get("desiredHealthy"))
         expected = whole(status.get("expectedPods"))
-        stated = next((f"`{k}: {spec[k]}`" for k in ("maxUnavailable", "minAvailable") if spec.get(k) is not None), "")
+        stated = next(
+            (f"`{k}: {spec[k]}`" for k in ("maxUnavailable", "minAvailable") if spec.get(k) is not None), ""
+        )
         if healthy is None or desired is None:
             return f"{stated} allows no eviction now" if stated else "it allows no eviction now"
         if expected is not None and desired >= expected:
-            return f"{stated or 'it'} wants {desired} healthy pods and there are {expected} in all: it never allows one"
+            return (
+                f"{stated or 'it'} wants {desired} healthy pods and there are {expected} in all: it never allows one"
+            )
         if healthy < desired:
             return f"{healthy} of its pods are healthy and {stated or 'it'} wants {desired}"
         return f"{stated or 'it'} wants {desired} healthy pods and {healthy} are"
@@ -62,7 +66,6 @@ class DisruptionBudget(NamedTuple):
         desired, expected = whole(status.get("desiredHealthy")), whole(status.get("expectedPods"))
         return desired is not None and expected is not None and 0 < expected <= desired
 
-
     @property
     def is_fully_blocking(self) -> bool:
         """Whether its spec allows no eviction at all."""
@@ -71,7 +74,7 @@ class DisruptionBudget(NamedTuple):
         return (most in (0, "0%") and most is not False) or spec.get("minAvailable") == "100%"
 
 
-class Held(NamedTuple):
+class BlockedPod(NamedTuple):
     """A pod that may not be evicted, and the budgets because of which: more than one where they are too many."""
 
     pod: ClusterPod
@@ -83,9 +86,9 @@ class DisruptionBudgets:
     """All PodDisruptionBudgets, by namespace and by the labels of pods."""
 
     def __init__(self, dump: Dump) -> None:
-        self.known = dump.has("PodDisruptionBudget")
+        self.known = dump.has_kind("PodDisruptionBudget")
         self._by_namespace: dict[str, list[DisruptionBudget]] = {}
-        for (namespace, name), obj in dump.of("PodDisruptionBudget").items():
+        for (namespace, name), obj in dump.objects_of("PodDisruptionBudget").items():
             spec = mapping(obj, "spec")
             found = DisruptionBudget(
                 namespace,
@@ -107,18 +110,18 @@ class DisruptionBudgets:
             self._covering[key] = found
         return found
 
-    def holding(self, pod: ClusterPod, release: Version) -> Held | None:
+    def holding(self, pod: ClusterPod, release: Version) -> BlockedPod | None:
         """Return what keeps an evictable pod from eviction. None where nothing does."""
         matching = self.covering(pod)
         if len(matching) > 1 and release >= _COUNTS_SEVERAL:
-            return Held(pod, matching)
+            return BlockedPod(pod, matching)
         for budget in matching:
             if budget.always_evicts_unready and pod.is_unready:
                 return None
             if budget.allowed == 0:
-                return Held(pod, (budget,))
+                return BlockedPod(pod, (budget,))
         unsaid = [budget for budget in matching if budget.allowed is None]
-        return Held(pod, (unsaid[0],), known=False) if unsaid else None
+        return BlockedPod(pod, (unsaid[0],), known=False) if unsaid else None
 
     def blocks_fully(self, pod: ClusterPod, now: datetime, release: Version) -> bool:
         """Whether no room is made elsewhere for a pod, as a budget never lets it be evicted."""
@@ -128,7 +131,7 @@ class DisruptionBudgets:
             return False
         return not any(b.always_evicts_unready and pod.is_unready for b in self.covering(pod))
 
-    def first_holding(self, pods: Iterable[ClusterPod], release: Version) -> Held | None:
+    def first_holding(self, pods: Iterable[ClusterPod], release: Version) -> BlockedPod | None:
         """Return the first pod that may not be evicted. One of which it is not known comes after the others."""
         unsure = None
         for pod in pods:

@@ -16,7 +16,7 @@ from nodelint.fit.verdict import PoolRefusal
 from nodelint.model.keys import ZONE
 from nodelint.why.fleet import Fleet, LaunchPool, has_room, node_label
 from nodelint.why.pods import ClusterPod
-from nodelint.why.shapes import Shape, State
+from nodelint.why.shapes import RelaxedPod, Shape
 from nodelint.why.state import NodeState
 from nodelint.why.topology import Constraint, is_hostname
 
@@ -24,7 +24,7 @@ MOST_WAITING = 50
 """Pods that wait, or that leave nodes which are being deleted, beyond which a simulation does not place them."""
 
 
-class Refused(NamedTuple):
+class PoolStop(NamedTuple):
     """Why a pool takes a pod not: Karpenter's refusal as `fit` says it, or a sentence."""
 
     pool: LaunchPool
@@ -37,7 +37,7 @@ class Unplaced(NamedTuple):
     """A pod that goes nowhere, with what each pool says. `near` says what keeps it from nodes that are there."""
 
     pod: ClusterPod
-    refusals: tuple[Refused, ...]
+    refusals: tuple[PoolStop, ...]
     near: str
 
 
@@ -109,7 +109,7 @@ class Simulation:
         shape = pod.shape
         if shape is None:
             return
-        refusals: list[Refused] = []
+        refusals: list[PoolStop] = []
         near = ""
         for number, state in enumerate(self.fleet.states(shape)):
             node, near = self._find_node(pod, shape, number, state)
@@ -123,7 +123,9 @@ class Simulation:
                 return
         self.found.unplaced.append(Unplaced(pod, tuple(refusals), near))
 
-    def _find_node(self, pod: ClusterPod, shape: Shape, number: int, state: State) -> tuple[NodeState | None, str]:
+    def _find_node(
+        self, pod: ClusterPod, shape: Shape, number: int, state: RelaxedPod
+    ) -> tuple[NodeState | None, str]:
         """Return the first node that is there and takes a pod, or what keeps it from the last that has room."""
         near = ""
         fleet = self.fleet
@@ -159,19 +161,19 @@ class Simulation:
         if not node.is_initialized and id(pod) not in {id(p) for p in self._leaving}:
             self.found.on_uninitialized.append((pod, node))
 
-    def _topology_stop(self, pod: ClusterPod, shape: Shape, state: State, node: NodeState) -> str | None:
+    def _topology_stop(self, pod: ClusterPod, shape: Shape, state: RelaxedPod, node: NodeState) -> str | None:
         """Return what of spreads and of affinity to pods keeps a pod from a node. None where nothing does."""
         for constraint in state.constraints:
             domain = node_label(node, constraint.key)
             if domain is None:
-                return f"it lacks the label {constraint.key} of its {constraint.shown}"
+                return f"it lacks the label {constraint.key} of its {constraint.description}"
             allowed = self._allowed(constraint, pod, shape, state, frozenset({domain}))
             if not allowed:
-                return f"its {constraint.shown} keeps it away"
+                return f"its {constraint.description} keeps it away"
         for constraint in self._repelling(pod):
             domain = node_label(node, constraint.key)
             if domain is not None and self._repelled(constraint, domain):
-                return f"a pod there keeps it away by its {constraint.shown}"
+                return f"a pod there keeps it away by its {constraint.description}"
         return None
 
     def _count(self, constraint: Constraint, shape: Shape) -> dict[str, int]:
@@ -182,7 +184,10 @@ class Simulation:
         changes: dict[str, int] = {}
         here = node_label(self.removed, constraint.key)
         if here is not None and (counts_node is None or counts_node.get(id(self.removed), True)):
-            gone = sum(p.is_active and p.is_reschedulable and constraint.selects(p.namespace, p.labels) for p in self.removed.pods)
+            gone = sum(
+                p.is_active and p.is_reschedulable and constraint.selects(p.namespace, p.labels)
+                for p in self.removed.pods
+            )
             changes[here] = -gone
         for pod, node in self.found.moved:
             domain = node_label(node, constraint.key)
@@ -197,7 +202,7 @@ class Simulation:
         return {**base, **{d: base.get(d, 0) + change for d, change in changes.items()}} if changes else base
 
     def _allowed(
-        self, constraint: Constraint, pod: ClusterPod, shape: Shape, state: State, domains: frozenset[str]
+        self, constraint: Constraint, pod: ClusterPod, shape: Shape, state: RelaxedPod, domains: frozenset[str]
     ) -> frozenset[str]:
         """Return the domains of some in which a constraint lets a pod be; of a spread, those with fewest pods."""
         counts = self._count(constraint, shape)
@@ -209,11 +214,13 @@ class Simulation:
             nobody = not any(count > 0 for count in counts.values())
             return near or (domains if selects_itself and nobody else frozenset())
         least = self._least(constraint, counts, state)
-        fitting = {d: counts.get(d, 0) for d in domains if counts.get(d, 0) + selects_itself - least <= constraint.skew}
+        fitting = {
+            d: counts.get(d, 0) for d in domains if counts.get(d, 0) + selects_itself - least <= constraint.skew
+        }
         fewest = min(fitting.values(), default=0)
         return frozenset(d for d, count in fitting.items() if count == fewest)
 
-    def _least(self, constraint: Constraint, counts: dict[str, int], state: State) -> int:
+    def _least(self, constraint: Constraint, counts: dict[str, int], state: RelaxedPod) -> int:
         """Return the fewest pods that a domain has, of those that the pod can be in."""
         if is_hostname(constraint):
             return 0
@@ -249,7 +256,7 @@ class Simulation:
                     return True
         return False
 
-    def _launch(self, pod: ClusterPod, shape: Shape, state: State, refusals: list[Refused]) -> bool:
+    def _launch(self, pod: ClusterPod, shape: Shape, state: RelaxedPod, refusals: list[PoolStop]) -> bool:
         """Put a pod on a node that the simulation launches already, or on a new one; else say why no pool takes it."""
         for new in sorted(self.found.new, key=lambda new: len(new.pods)):
             if self._join(new, pod, shape, state) is None:
@@ -263,58 +270,70 @@ class Simulation:
             refusals.append(stop)
         return False
 
-    def _join(self, new: NewNode, pod: ClusterPod, shape: Shape, state: State) -> Refused | None:
+    def _join(self, new: NewNode, pod: ClusterPod, shape: Shape, state: RelaxedPod) -> PoolStop | None:
         """Put a pod on a new node. Return why it does not go there; None where it does."""
         pool = new.pool
         if not pool.is_ready:
-            return Refused(pool, f"the NodePool is not Ready{f': {pool.why_not_ready}' if pool.why_not_ready else ''}", code="not-ready")
+            return PoolStop(
+                pool,
+                f"the NodePool is not Ready{f': {pool.why_not_ready}' if pool.why_not_ready else ''}",
+                code="not-ready",
+            )
         taint = pool.pool.untolerated(state.tolerations, soft=True)
         if taint is not None:
-            return Refused(pool, f"its taint {taint.key}:{taint.effect} is not tolerated", code="taint")
+            return PoolStop(pool, f"its taint {taint.key}:{taint.effect} is not tolerated", code="taint")
         domains = self._domains(new, pod, shape, state)
         if isinstance(domains, str):
-            return Refused(pool, domains, code="topology")
+            return PoolStop(pool, domains, code="topology")
         merged = _merged(new.merged, shape, state, domains)
         key = (*new.key, (shape.number, state.given_up, id(state)), frozenset(domains.items()))
         verdict = pool.judge(merged, key)
         types = pool.within_limits(verdict.types, self.removed)
         if not verdict.fits:
             refusal = verdict.refusal
-            return Refused(pool, refusal.brief if refusal is not None else "", refusal, refusal.reason if refusal else "")
+            return PoolStop(
+                pool, refusal.brief if refusal is not None else "", refusal, refusal.reason if refusal else ""
+            )
         if not types:
-            return Refused(pool, "its limits leave no room for another node", code="limits")
+            return PoolStop(pool, "its limits leave no room for another node", code="limits")
         new.pods.append(pod)
         new.merged, new.key, new.types, new.domains = merged, key, types, domains
         return None
 
-    def _domains(self, new: NewNode, pod: ClusterPod, shape: Shape, state: State) -> dict[str, frozenset[str]] | str:
+    def _domains(
+        self, new: NewNode, pod: ClusterPod, shape: Shape, state: RelaxedPod
+    ) -> dict[str, frozenset[str]] | str:
         """Return the domains that a new node can be in with a pod, or why there is none."""
         domains = dict(new.domains)
         for volume in shape.volumes[:1]:
             for requirement in volume.requirements:
                 if requirement.operator == "In":
                     before = domains.get(requirement.key, new.pool.domains(requirement.key))
-                    kept = frozenset(v for v in requirement.values if before is None or v in before)
-                    if not kept:
+                    remaining = frozenset(v for v in requirement.values if before is None or v in before)
+                    if not remaining:
                         return f"its volume is in {', '.join(sorted(requirement.values)[:3])}, where the pool launches nothing"
-                    domains[requirement.key] = kept
+                    domains[requirement.key] = remaining
         for constraint in state.constraints:
             if is_hostname(constraint):
                 if not self._fits_alone(constraint, new, pod, shape, state):
-                    return f"its {constraint.shown} keeps it from a new node"
+                    return f"its {constraint.description} keeps it from a new node"
                 continue
             before = domains.get(constraint.key, new.pool.domains(constraint.key))
             if before is None:
-                before = frozenset(self._count(constraint, shape)) | self.fleet.cluster.zones if constraint.key == ZONE else None
+                before = (
+                    frozenset(self._count(constraint, shape)) | self.fleet.cluster.zones
+                    if constraint.key == ZONE
+                    else None
+                )
             if before is None:
                 self.found.unknown[f"which values of {constraint.key} a new node can have"] = None
                 continue
             wanted = state.requirements
             before = frozenset(d for d in before if constraint.key not in wanted or wanted[constraint.key].admits(d))
-            kept = self._allowed(constraint, pod, shape, state, before)
-            if not kept:
-                return f"its {constraint.shown} leaves no domain for a new node"
-            domains[constraint.key] = kept
+            remaining = self._allowed(constraint, pod, shape, state, before)
+            if not remaining:
+                return f"its {constraint.description} leaves no domain for a new node"
+            domains[constraint.key] = remaining
         return self._without_repelled(domains, new, pod)
 
     def _without_repelled(
@@ -324,14 +343,16 @@ class Simulation:
             if is_hostname(constraint):
                 continue
             before = domains.get(constraint.key, new.pool.domains(constraint.key))
-            kept = frozenset(d for d in before or () if not self._repelled(constraint, d))
-            if before and not kept:
-                return f"pods in every domain keep it away by their {constraint.shown}"
+            remaining = frozenset(d for d in before or () if not self._repelled(constraint, d))
+            if before and not remaining:
+                return f"pods in every domain keep it away by their {constraint.description}"
             if before:
-                domains[constraint.key] = kept
+                domains[constraint.key] = remaining
         return domains
 
-    def _fits_alone(self, constraint: Constraint, new: NewNode, pod: ClusterPod, shape: Shape, state: State) -> bool:
+    def _fits_alone(
+        self, constraint: Constraint, new: NewNode, pod: ClusterPod, shape: Shape, state: RelaxedPod
+    ) -> bool:
         """Whether a constraint by the name of nodes lets a pod onto a new node with the pods on it."""
         there = sum(constraint.selects(p.namespace, p.labels) for p in new.pods)
         if constraint.what == ANTI_AFFINITY:
@@ -349,10 +370,12 @@ def _order(pod: ClusterPod) -> tuple[int, int, float, str]:
     return -requests.get("cpu", 0), -requests.get("memory", 0), created, str(pod.meta.get("uid") or pod.label)
 
 
-def _merged(before: Pod | None, shape: Shape, state: State, domains: dict[str, frozenset[str]]) -> Pod:
+def _merged(before: Pod | None, shape: Shape, state: RelaxedPod, domains: dict[str, frozenset[str]]) -> Pod:
     """Return several pods as one that asks for all that they ask together."""
     own = shape.pod
-    places = tuple(LabelExpression(own.node, key, "In", tuple(sorted(values))) for key, values in sorted(domains.items()))
+    places = tuple(
+        LabelExpression(own.node, key, "In", tuple(sorted(values))) for key, values in sorted(domains.items())
+    )
     if before is None:
         return own._replace(selector=(*state.expressions, *places))
     return before._replace(
@@ -362,4 +385,4 @@ def _merged(before: Pod | None, shape: Shape, state: State, domains: dict[str, f
     )
 
 
-__all__ = ["MOST_WAITING", "SPREAD", "NewNode", "Placement", "Refused", "Simulation", "Unplaced"]
+__all__ = ["MOST_WAITING", "SPREAD", "NewNode", "Placement", "PoolStop", "Simulation", "Unplaced"]

@@ -5,9 +5,11 @@ pkg/utils/pod/scheduling.go and pkg/utils/disruption/disruption.go of Karpenter 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
+from nodelint.fit.pods import Toleration
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
 from nodelint.why.values import Plain, later, listed, mapping, mappings, moment, text, texts
@@ -111,10 +113,8 @@ class ClusterPod:
     @property
     def tolerates_disruption(self) -> bool:
         """Whether it tolerates the taint of nodes that are being removed, and so is not evicted."""
-        from nodelint.why.shapes import read_tolerations
-
-        tolerations = self.shape.tolerations if self.shape is not None else read_tolerations(self.spec)
-        return any(toleration.tolerates(*DISRUPTED) for toleration in tolerations)
+        stated = (_read_toleration(item) for item in mappings(self.spec.get("tolerations")))
+        return any(toleration.tolerates(*DISRUPTED) for toleration in stated)
 
     def is_evictable(self, now: datetime, release: Version) -> bool:
         """Whether Karpenter asks for its eviction."""
@@ -136,10 +136,8 @@ class ClusterPod:
     def eviction_cost(self) -> float:
         """Return what its eviction counts: 1, more or less by its deletion cost and its priority."""
         cost = 1.0
-        try:
+        with suppress(ValueError):  # the controller logs it, and counts the pod as any other
             cost += float(self.annotations.get(_DELETION_COST, "0")) / 2**27
-        except ValueError:
-            pass  # the controller logs it, and counts the pod as any other
         return min(max(cost + self.priority / 2**25, -10.0), 10.0)
 
     @property
@@ -160,3 +158,8 @@ class ClusterPod:
     def asks_for_devices(self) -> bool:
         """Whether it has resource claims."""
         return bool(listed(self.spec.get("resourceClaims")))
+
+
+def _read_toleration(item: Plain) -> Toleration:
+    key, effect = text(item.get("key")) or None, text(item.get("effect")) or None
+    return Toleration(key, text(item.get("operator")), text(item.get("value")), effect)

@@ -1,4 +1,4 @@
-"""What nodes cost, and whether a replacement costs less: `computeConsolidation` of Karpenter core, after placing pods.
+"""What nodes cost, and whether a replacement costs less: `computeConsolidation` of core, after placing pods.
 
 Spot prices are in no file. EC2 never asks more for spot than on demand, so that the price on demand is their bound.
 Source: core pkg/controllers/disruption/consolidation.go@v1.14.1:137-330.
@@ -40,7 +40,7 @@ class Prices:
     def __init__(self) -> None:
         self._lists: dict[tuple[int, str], PriceList] = {}
 
-    def of(self, resolution: Resolution, region: str) -> PriceList:
+    def list_prices(self, resolution: Resolution, region: str) -> PriceList:
         """Return the prices of a region as a pool has them, by its overlays."""
         key = id(resolution), region
         found = self._lists.get(key)
@@ -84,7 +84,7 @@ class Comparison(NamedTuple):
 def compare(state: NodeState, new: NewNode, pool: LaunchPool, prices: Prices, spot_to_spot: bool) -> Comparison:
     """Return whether a new node with the pods of another one costs less, as consolidation compares them."""
     resolution = new.pool.pool.resolution
-    found = prices.of(resolution, state.region)
+    found = prices.list_prices(resolution, state.region)
     kinds = _kinds(new)
     cheapest = _cheapest(found, new.types)
     own = prices.on_demand(state, pool)

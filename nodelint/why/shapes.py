@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import ignored_because, requirements_of
-from nodelint.fit.pods import LabelExpression, Pod, Toleration, pod_of
+from nodelint.fit.pods import LabelExpression, Pod, Term, Toleration, pod_of
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
@@ -34,8 +34,8 @@ _ASKED = (
 )
 
 
-class State(NamedTuple):
-    """A pod as the scheduler tries it: what it requires of labels, and the rest, of which it gives up more and more."""
+class RelaxedPod(NamedTuple):
+    """A pod as the scheduler tries it: what it requires of labels, and what it has not given up."""
 
     requirements: Requirements
     tolerations: tuple[Toleration, ...]
@@ -58,28 +58,30 @@ class Shape:
         if pod.dynamic_resources:
             self.unknown.append("which devices its resource claims need")
         self.volumes: list[VolumePlace] = []
-        self._states: dict[tuple[bool, bool], list[State]] = {}
+        self._states: dict[tuple[bool, bool], list[RelaxedPod]] = {}
 
-    def states(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> list[State]:
-        """Return the states that the scheduler tries, each with less than the one before (`Relax` of preferences.go)."""
+    def states(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> list[RelaxedPod]:
+        """Return what the scheduler tries, each with less than the one before (`Relax` of preferences.go)."""
         key = (ignore_preferences, soft_taints)
         found = self._states.get(key)
         if found is None:
             found = self._states[key] = list(self._relax(release, *key))
         return found
 
-    def _relax(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> Iterator[State]:
+    def _relax(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> Iterator[RelaxedPod]:
         pod = self.pod
         constraints = [c for c in self.constraints if not (c.preferred and ignore_preferences)]
-        terms = list(pod.terms) or [None]
+        terms: list[Term | None] = [*pod.terms] or [None]
         preferred = [] if ignore_preferences else list(pod.preferred)
         tolerations, given_up = self.tolerations, ""
 
-        def state() -> State:
+        def state() -> RelaxedPod:
             term = terms[0].expressions if terms[0] is not None else ()
             wanted = preferred[0].expressions if preferred else ()
             expressions = (*pod.selector, *term, *wanted)
-            return State(requirements_of(expressions, release), tolerations, tuple(constraints), expressions, given_up)
+            return RelaxedPod(
+                requirements_of(expressions, release), tolerations, tuple(constraints), expressions, given_up
+            )
 
         yield state()
         while len(terms) > 1:
@@ -115,55 +117,57 @@ class Shape:
         return found.message if found is not None else None
 
 
-def _asked_of(pod: ClusterPod) -> Plain:
+def _read_demands(pod: ClusterPod) -> Plain:
     """Return the part of a pod's spec that decides where it can go."""
     spec = pod.spec
-    asked = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
+    demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
     for field in ("containers", "initContainers"):
-        containers = [_asked_of_container(container) for container in mappings(spec.get(field))]
+        containers = [_read_container_demands(container) for container in mappings(spec.get(field))]
         if containers:
-            asked[field] = containers
+            demands[field] = containers
     if pod.is_of_daemon:
-        asked = _without_node(asked)
-    return asked
+        demands = _without_node(demands)
+    return demands
 
 
-def _asked_of_container(container: Plain) -> Plain:
+def _read_container_demands(container: Plain) -> Plain:
     found = {key: container[key] for key in ("resources", "restartPolicy") if container.get(key)}
     ports = [p for p in mappings(container.get("ports")) if p.get("hostPort") or p.get("containerPort")]
     return {**found, "ports": ports} if ports else found
 
 
-def _without_node(asked: Plain) -> Plain:
+def _without_node(demands: Plain) -> Plain:
     """Return what a daemon's pod asks without the name of its node, which the controller of DaemonSets fills in."""
-    affinity = mapping(asked.get("affinity"))
+    affinity = mapping(demands.get("affinity"))
     required = mapping(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    terms = [{k: v for k, v in term.items() if k != "matchFields"} for term in mappings(required.get("nodeSelectorTerms"))]
-    kept = [term for term in terms if term]
+    terms = [
+        {k: v for k, v in term.items() if k != "matchFields"} for term in mappings(required.get("nodeSelectorTerms"))
+    ]
+    remaining = [term for term in terms if term]
     nodes = dict(mapping(affinity.get("nodeAffinity")))
     nodes.pop("requiredDuringSchedulingIgnoredDuringExecution", None)
-    if kept:
-        nodes["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": kept}
-    return {**asked, "affinity": {**affinity, "nodeAffinity": nodes}} if affinity else asked
+    if remaining:
+        nodes["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": remaining}
+    return {**demands, "affinity": {**affinity, "nodeAffinity": nodes}} if affinity else demands
 
 
 def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
     """Give each pod its shape, and return all shapes."""
     groups: dict[str, list[ClusterPod]] = {}
-    asked_by: dict[str, Plain] = {}
+    demands_by: dict[str, Plain] = {}
     for pod in pods:
-        asked = _asked_of(pod)
-        constrained = "topologySpreadConstraints" in asked or "affinity" in asked
+        demands = _read_demands(pod)
+        constrained = "topologySpreadConstraints" in demands or "affinity" in demands
         of_labels = [pod.namespace, pod.labels] if constrained else None
         claims = [pod.namespace, pod.claims] if pod.claims else None
-        key = json.dumps([asked, of_labels, claims], sort_keys=True, default=str)
+        key = json.dumps([demands, of_labels, claims], sort_keys=True, default=str)
         groups.setdefault(key, []).append(pod)
-        asked_by.setdefault(key, asked)
+        demands_by.setdefault(key, demands)
     shapes: list[Shape] = []
-    for (key, members), workload in zip(groups.items(), _workloads(asked_by.values()), strict=True):
+    for (key, members), workload in zip(groups.items(), _workloads(demands_by.values()), strict=True):
         read = pod_of(workload)
         assert read is not None
-        shape = Shape(len(shapes), workload, read, asked_by[key], members[0])
+        shape = Shape(len(shapes), workload, read, demands_by[key], members[0])
         volumes.add_to(shape, members[0], release)
         shapes.append(shape)
         for pod in members:
@@ -193,14 +197,6 @@ def _workload_alone(written: str) -> Workload:
     raise AssertionError("an empty pod is a pod")
 
 
-def read_tolerations(spec: Plain) -> list[Toleration]:
-    """Return the tolerations of a spec."""
-    return [
-        Toleration(text(t.get("key")) or None, text(t.get("operator")), text(t.get("value")), text(t.get("effect")) or None)
-        for t in mappings(spec.get("tolerations"))
-    ]
-
-
 class VolumeFacts:
     """The persistent volume claims, volumes and storage classes of a cluster."""
 
@@ -217,12 +213,17 @@ class VolumeFacts:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": "pod", "namespace": pod.namespace},
-            "spec": {"containers": [], "volumes": [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in pod.claims]},
+            "spec": {
+                "containers": [],
+                "volumes": [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in pod.claims],
+            },
         }
         shape.volumes = self._volumes.alternatives(_workload_alone(json.dumps(written)), release)
         for name in pod.claims:
             claim = self._claims.get((pod.namespace, name))
             if claim is None:
-                shape.unknown.append(f"where the volume of PersistentVolumeClaim/{name} is, which the dump does not hold")
+                shape.unknown.append(
+                    f"where the volume of PersistentVolumeClaim/{name} is, which the dump does not hold"
+                )
             elif text(mapping(claim, "spec").get("volumeName")) and not self._volumes_known:
                 shape.unknown.append("where the volumes are: the dump holds no PersistentVolume")

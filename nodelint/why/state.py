@@ -57,7 +57,9 @@ class NodeState:
     @cached_property
     def is_registered(self) -> bool:
         """Whether it has joined the cluster."""
-        return self.claim is None or (self.node is not None and self._own_labels.get("karpenter.sh/registered") == "true")
+        return self.claim is None or (
+            self.node is not None and self._own_labels.get("karpenter.sh/registered") == "true"
+        )
 
     @cached_property
     def is_initialized(self) -> bool:
@@ -165,14 +167,14 @@ class NodeState:
         return condition(self.claim or {}, kind)
 
 
-class Cluster:
+class ClusterState:
     """The nodes of a dump in the order of their names, and its pods by node."""
 
     def __init__(self, dump: Dump) -> None:
         self.dump = dump
         self.nodes = _join(dump)
         by_name = {state.name: state for state in self.nodes if state.node is not None}
-        self.pods = [ClusterPod(*key, obj) for key, obj in dump.of("Pod").items()]
+        self.pods = [ClusterPod(*key, obj) for key, obj in dump.objects_of("Pod").items()]
         self.lost: list[ClusterPod] = []
         """Pods on nodes that are not in the dump."""
         for pod in self.pods:
@@ -182,8 +184,8 @@ class Cluster:
             elif pod.node:
                 self.lost.append(pod)
         self.pending = [pod for pod in self.pods if pod.is_pending and pod.is_active]
-        self.pools = {name: obj for (_, name), obj in dump.of("NodePool").items()}
-        self.classes = {name: obj for (_, name), obj in dump.of("EC2NodeClass").items()}
+        self.pools = {name: obj for (_, name), obj in dump.objects_of("NodePool").items()}
+        self.classes = {name: obj for (_, name), obj in dump.objects_of("EC2NodeClass").items()}
 
     def count_free(self, daemons: Sequence[Daemon]) -> None:
         """Work out what is free on each node, once its pods have their shapes. Daemons still to come take room."""
@@ -224,7 +226,9 @@ def _lacking_daemons(state: NodeState, daemons: Sequence[Daemon]) -> Iterator[Da
         if (daemon.workload.namespace or "default", daemon.workload.name) in there:
             continue
         hard = [taint for taint in state.taints if taint[2] != "PreferNoSchedule"]
-        if all(any(t.tolerates(*taint) for t in daemon.pod.tolerations) for taint in hard) and _selects(daemon, state):
+        if all(any(t.tolerates(*taint) for t in daemon.pod.tolerations) for taint in hard) and _selects(
+            daemon, state
+        ):
             yield daemon
 
 
@@ -234,7 +238,7 @@ def _selects(daemon: Daemon, state: NodeState) -> bool:
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         wanted = requirements_of(expressions, NEWEST)
-        labels = {key: state.labels[key] for key in wanted.keys() if key in state.labels}
+        labels = {key: state.labels[key] for key in sorted(wanted.keys()) if key in state.labels}
         if Requirements.from_labels(labels).compatible(wanted) is None:
             return True
     return False
@@ -248,23 +252,20 @@ def zones_of(node_class: Plain) -> set[str]:
 
 def _join(dump: Dump) -> list[NodeState]:
     """Return nodes with their NodeClaims: by the provider's id, else by the name that the NodeClaim states."""
-    claims = list(dump.of("NodeClaim").values())
+    claims = list(dump.objects_of("NodeClaim").values())
     by_id = {text(mapping(c, "status").get("providerID")): c for c in claims}
     by_node = {text(mapping(c, "status").get("nodeName")): c for c in claims}
     taken: set[int] = set()
     found = []
-    for (_, name), node in dump.of("Node").items():
+    for (_, name), node in dump.objects_of("Node").items():
         provider = text(mapping(node, "spec").get("providerID"))
         claim = (by_id.get(provider) if provider else None) or by_node.get(name)
         if claim is not None:
             taken.add(id(claim))
         found.append(NodeState(name, node, claim))
-    for claim in claims:
-        if id(claim) not in taken:
-            found.append(NodeState(text(mapping(claim, "metadata").get("name")), None, claim))
+    alone = [claim for claim in claims if id(claim) not in taken]
+    found += [NodeState(text(mapping(claim, "metadata").get("name")), None, claim) for claim in alone]
     return sorted(found, key=lambda state: state.name)
-
-
 
 
 def binding_budget(active: Iterable[Budget], nodes: int) -> Budget | None:

@@ -51,7 +51,7 @@ class Constraint(NamedTuple):
         return meets(dict(labels), self.selector) is True
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """Return it in a few words."""
         name = self.key.rpartition("/")[2]
         if self.what == SPREAD:
@@ -73,7 +73,9 @@ def read_constraints(spec: Plain, namespace: str, labels: Mapping[str, str]) -> 
 
 
 def _read_spreads(spec: Plain, namespace: str, labels: Mapping[str, str]) -> Iterator[Constraint]:
-    placed = json.dumps([spec.get("nodeSelector"), mapping(spec, "affinity", "nodeAffinity")], sort_keys=True, default=str)
+    placed = json.dumps(
+        [spec.get("nodeSelector"), mapping(spec, "affinity", "nodeAffinity")], sort_keys=True, default=str
+    )
     for item in mappings(spec.get("topologySpreadConstraints")):
         key, stated = text(item.get("topologyKey")), item.get("whenUnsatisfiable")
         if not key or stated not in ("DoNotSchedule", "ScheduleAnyway"):
@@ -122,7 +124,7 @@ def _with_label_keys(selector: object, keys: object, labels: Mapping[str, str]) 
 
 
 class PodCounts:
-    """Counts of the pods of a cluster, by constraint, each worked out once. Pods with the same labels count together."""
+    """Counts of the pods of a cluster, by constraint, each worked out once. Pods with like labels count together."""
 
     def __init__(self, nodes: Iterable[NodeState], zones: frozenset[str] | None) -> None:
         self._nodes = list(nodes)
@@ -144,7 +146,7 @@ class PodCounts:
             self._by_labels = found
         return self._by_labels
 
-    def of(self, constraint: Constraint, counts_node: Mapping[int, bool] | None = None) -> dict[str, int]:
+    def count_pods(self, constraint: Constraint, counts_node: Mapping[int, bool] | None = None) -> dict[str, int]:
         """Return the number of pods that a constraint selects, by domain."""
         found = self._counts.get(constraint.group)
         if found is not None:
@@ -214,4 +216,3 @@ class PodCounts:
 def is_hostname(constraint: Constraint) -> bool:
     """Whether each node is a domain of its own."""
     return constraint.key == HOSTNAME
-

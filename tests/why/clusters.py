@@ -8,7 +8,11 @@ from typing import Any
 NOW = "2026-11-20T12:00:00Z"
 POOL_REQUIREMENTS = [
     {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-    {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m7i.large", "m7i.xlarge", "m7i.2xlarge"]},
+    {
+        "key": "node.kubernetes.io/instance-type",
+        "operator": "In",
+        "values": ["m7i.large", "m7i.xlarge", "m7i.2xlarge"],
+    },
 ]
 SIZES = {
     "m7i.large": {"cpu": "1930m", "memory": "6903Mi", "pods": "29", "ephemeral-storage": "17Gi"},
@@ -17,9 +21,15 @@ SIZES = {
 }
 
 
-def nodepool(name: str = "default", *, disruption: dict[str, Any] | None = None, requirements: Any = None, **spec: Any) -> Any:
+def nodepool(
+    name: str = "default", *, disruption: dict[str, Any] | None = None, requirements: Any = None, **spec: Any
+) -> Any:
     """A NodePool that is Ready, with budgets that let every node go."""
-    usual = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "30s", "budgets": [{"nodes": "100%"}]}
+    usual = {
+        "consolidationPolicy": "WhenEmptyOrUnderutilized",
+        "consolidateAfter": "30s",
+        "budgets": [{"nodes": "100%"}],
+    }
     template = {
         "spec": {
             "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
@@ -49,7 +59,10 @@ def nodeclass(name: str = "default", zones: tuple[str, ...] = ("us-east-1a", "us
             "subnetSelectorTerms": [{"tags": {"karpenter.sh/discovery": "main"}}],
             "securityGroupSelectorTerms": [{"tags": {"karpenter.sh/discovery": "main"}}],
         },
-        "status": {"subnets": [{"id": f"subnet-{z}", "zone": z} for z in zones], "conditions": [{"type": "Ready", "status": "True"}]},
+        "status": {
+            "subnets": [{"id": f"subnet-{z}", "zone": z} for z in zones],
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
     }
 
 
@@ -82,9 +95,19 @@ def node(
         **(labels or {}),
     }
     own = {key: value for key, value in own.items() if value is not None}
-    stated = {"Launched": "True", "Registered": "True", "Initialized": "True", "Consolidatable": "True", **(conditions or {})}
+    stated = {
+        "Launched": "True",
+        "Registered": "True",
+        "Initialized": "True",
+        "Consolidatable": "True",
+        **(conditions or {}),
+    }
     size = SIZES.get(type_, SIZES["m7i.large"])
-    listed = [{"type": t, "status": s, "reason": t, "lastTransitionTime": "2026-11-19T10:00:00Z"} for t, s in stated.items() if s]
+    listed = [
+        {"type": t, "status": s, "reason": t, "lastTransitionTime": "2026-11-19T10:00:00Z"}
+        for t, s in stated.items()
+        if s
+    ]
     return [
         {
             "apiVersion": "v1",
@@ -139,7 +162,9 @@ def pod(
             "namespace": namespace,
             "labels": labels or {"app": "web"},
             "annotations": annotations or {},
-            "ownerReferences": [{"apiVersion": api, "kind": owner, "name": f"{owner.lower()}-of-{name.rpartition('-')[0]}"}],
+            "ownerReferences": [
+                {"apiVersion": api, "kind": owner, "name": f"{owner.lower()}-of-{name.rpartition('-')[0]}"}
+            ],
             **(metadata or {}),
         },
         "spec": {
@@ -154,7 +179,9 @@ def pod(
 def daemon(node_name: str = "node-a") -> Any:
     """A pod of a DaemonSet of kube-system."""
     everywhere = {"tolerations": [{"operator": "Exists"}]}
-    return pod(f"aws-node-{node_name}", node_name, "50m", "64Mi", namespace="kube-system", owner="DaemonSet", spec=everywhere)
+    return pod(
+        f"aws-node-{node_name}", node_name, "50m", "64Mi", namespace="kube-system", owner="DaemonSet", spec=everywhere
+    )
 
 
 def pdb(name: str = "web", allowed: int | None = 0, *, labels: dict[str, str] | None = None, **spec: Any) -> Any:
@@ -211,6 +238,6 @@ def cluster(*objects: Any, release: str = "1.14.1", gates: str | None = None) ->
     return [*flat, *more, daemon(), other_pdb(), controller(release, gates)]
 
 
-def written(objects: list[Any]) -> str:
+def kubectl_list(objects: list[Any]) -> str:
     """The objects as `kubectl get -o json` prints them."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
