@@ -57,7 +57,8 @@ def _section(number: int, status: Status, code: str, members: list[NodeAnswer]) 
     box = '<input class=filter placeholder="Filter nodes" aria-label="Filter nodes">' if len(members) > 10 else ""
     return (
         f'<section id=g{number} class="pool {_TONES[status]}"><h2>{_text(title_of(status, code))}</h2>'
-        f"<p class=verdict>{HEADS[status][0]} <code>{_text(code)}</code></p><div class=scroll>{box}<table class=reasons>"
+        f"<p class=verdict>{HEADS[status][0]} <code>{_text(code)}</code></p>"
+        f"<div class=scroll>{box}<table class=reasons>"
         f"<tr><th>node</th><th>why, and what would change it</th></tr>{rows}</table></div>{rest}</section>"
     )
 

@@ -24,16 +24,16 @@ from nodelint.why.examiner import Examiner, Places
 from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.objects import DumpObjects, find_daemons
 from nodelint.why.pdbs import DisruptionBudgets
-from nodelint.why.shapes import VolumeFacts, read_shapes
+from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.values import is_true, later, length, mapping, moment, text
 
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "Each node is judged by itself. What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two loops"
-    " of the controller, spot prices and capacity that is short, limits of volumes on a node, and whether several nodes"
-    " together could become one (multi-node consolidation)."
+    "Each node is judged by itself. What no file tells: how busy pods are, nodes that are nominated for pods right"
+    " now, what changes between two loops of the controller, spot prices, capacity that is short, limits of volumes"
+    " on a node, and whether several nodes together could become one (multi-node consolidation)."
 )
 
 

@@ -114,7 +114,10 @@ def check_pods(state: NodeState, rules: Rules) -> NodeCause | None:
         return NodeCause("several-pdbs", message, changes=(pdb_change(blocked_pod.budgets),), facts=facts)
     budget = blocked_pod.budgets[0]
     if not blocked_pod.known:
-        message = f"the status of PodDisruptionBudget {budget.label} does not say whether {blocked_pod.pod.label} may be evicted"
+        message = (
+            f"the status of PodDisruptionBudget {budget.label} does not say whether"
+            f" {blocked_pod.pod.label} may be evicted"
+        )
         return NodeCause("pdb", message, known=False, facts=facts)
     message = f"PodDisruptionBudget {budget.label} allows no eviction of {blocked_pod.pod.label}: {budget.shortage}"
     return NodeCause("pdb", message, changes=(pdb_change(blocked_pod.budgets),), facts=facts)

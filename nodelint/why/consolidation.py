@@ -87,7 +87,10 @@ class Consolidation:
     def _place(self, state: NodeState) -> Placement | NodeCause:
         waiting, leaving = self._waiting, [] if state.is_deleting else self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
-            message = f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they go is not worked out"
+            message = (
+                f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they"
+                " go is not worked out"
+            )
             return NodeCause("pending-pods", message, known=False)
         return Simulation(self.fleet, state, waiting, leaving).run(p for p in state.pods if self._moves(p))
 
@@ -153,10 +156,10 @@ class Consolidation:
         own_pool = self._catalog_pool(state)
         assert own_pool is not None  # a pool launches the new node
         found = compare(state, new, own_pool, self.prices, self.facts.spot_to_spot is True)
-        only_waiting = all(id(pod) in placed.waiting for pod in new.pods)
+        only_others = not any(pod.node == state.name for pod in new.pods)
         if found.code:
-            cause = _explain_price(found, state, new, change_of)._replace(lines=_explain_near(placed, new))
-            if only_waiting:
+            cause = _explain_price(found, state, new, change_of)._replace(lines=_explain_near(placed, new, state))
+            if only_others:
                 cause = _explain_waiting(cause, new)
             unsure = not cause.known or bool(placed.unknown)
             return self._with_unknown(cause._replace(known=not unsure), placed), False
@@ -231,26 +234,30 @@ def _moved_facts(placed: Placement) -> dict[str, object]:
     return {"moves": [{"pod": pod.label, "node": node.name} for pod, node in placed.moved[:50]]}
 
 
-def _explain_near(placed: Placement, new: NewNode) -> tuple[str, ...]:
-    """Return why pods do not go onto nodes that are there: the first with more to say than that none has room."""
-    own = [pod for pod in new.pods if id(pod) not in placed.waiting]
-    message = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
-    full = len(own) - len(message)
+def _explain_near(placed: Placement, new: NewNode, state: NodeState) -> tuple[str, ...]:
+    """Return why pods do not go onto nodes that are there, and which pods of other nodes are placed with them."""
+    own = [pod for pod in new.pods if pod.node == state.name]
+    lines = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
+    full = [pod for pod in own if not placed.near.get(pod.label)]
     if full:
-        message.append(
-            f"no other node has room for {counted(full, 'pod')}, such as {own[0].label}"
-            if full > 1 or message
-            else f"no other node has room for {own[0].label}"
-        )
-    return tuple(message[:3])
+        which = f"{counted(len(full), 'pod')}, such as {full[0].label}" if len(full) > 1 else full[0].label
+        lines.append(f"no other node has room for {which}")
+    others = [pod for pod in new.pods if pod.node != state.name]
+    if others and own:
+        from_node = f"of {others[0].node}, which is being removed," if others[0].node else "waits for a node, and"
+        lines.append(f"{others[0].label} {from_node} is placed with them")
+    return tuple(lines[:4])
 
 
 def _explain_several(placed: Placement, state: NodeState) -> NodeCause:
     count = len(placed.new)
-    own = [new for new in placed.new if any(id(pod) not in placed.waiting for pod in new.pods)]
+    own = [new for new in placed.new if any(pod.node == state.name for pod in new.pods)]
     if len(own) <= 1:
-        waiting = next(pod for new in placed.new for pod in new.pods if id(pod) in placed.waiting)
-        message = f"the simulation launches {counted(count, 'node')}, as pods wait for one ({waiting.label}): Karpenter replaces no node by several"
+        waiting = next(pod for new in placed.new for pod in new.pods if pod.node != state.name)
+        message = (
+            f"the simulation launches {counted(count, 'node')}, as pods wait for one ({waiting.label}):"
+            " Karpenter replaces no node by several"
+        )
         change = SuggestedChange(f"Pod/{waiting.label}", None, None, None, "let the pod be scheduled, or delete it")
         return NodeCause("pending-pods", message, changes=(change,), facts={"pod": waiting.label, "nodes": count})
     shapes = [new.pods[0] for new in own]
@@ -335,7 +342,10 @@ def _explain_price(found: Comparison, state: NodeState, new: NewNode, change_of:
     if found.code == "spot-flexibility":
         most = found.cheaper
         if found.known:
-            message = f"at most {counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; at least {FLEXIBLE} cheaper ones are wanted"
+            message = (
+                f"at most {counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; at"
+                f" least {FLEXIBLE} cheaper ones are wanted"
+            )
             wider = SuggestedChange(
                 f"NodePool/{pool}",
                 "spec.template.spec.requirements",
@@ -344,13 +354,19 @@ def _explain_price(found: Comparison, state: NodeState, new: NewNode, change_of:
                 f"allow more types: {most} of {FLEXIBLE}",
             )
             return NodeCause("spot-flexibility", message, changes=(wider,), facts=facts)
-        message = f"{counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; whether {FLEXIBLE} of them are cheaper now only spot prices tell"
+        message = (
+            f"{counted(most, 'instance type')} of NodePool/{pool} take the pods as spot; whether"
+            f" {FLEXIBLE} of them are cheaper now only spot prices tell"
+        )
         return NodeCause("spot-flexibility", message, known=False, facts=facts)
     if found.code == "min-values":
         lower = SuggestedChange(
             f"NodePool/{pool}", "spec.template.spec.requirements", None, None, f"lower minValues of {found.key}"
         )
-        message = f"{counted(found.cheaper, 'cheaper instance type')} than {name} ({own}), fewer than minValues of {found.key} wants"
+        message = (
+            f"{counted(found.cheaper, 'cheaper instance type')} than {name} ({own}), fewer than minValues"
+            f" of {found.key} wants"
+        )
         return NodeCause("min-values", message, found.known, changes=(lower,), facts=facts)
     return _explain_no_cheaper(found, state, new, (own, cheapest), facts)
 
@@ -361,7 +377,10 @@ def _explain_no_cheaper(
     own, cheapest = shown
     name, pool = short(state.instance_type), new.pool.name
     if found.price is None:
-        message = f"what {name} costs as {state.capacity_type or 'this capacity type'} is not known; the cheapest that takes its pods is {cheapest}"
+        message = (
+            f"what {name} costs as {state.capacity_type or 'this capacity type'} is not known; the"
+            f" cheapest that takes its pods is {cheapest}"
+        )
         return NodeCause("no-cheaper-type", message, known=False, facts=facts)
     if found.bound and found.cheaper:
         message = f"spot {name} costs at most {own}; whether {cheapest} is cheaper only spot prices tell"

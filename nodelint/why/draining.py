@@ -94,7 +94,10 @@ def pdb_change(budgets: tuple[DisruptionBudget, ...]) -> SuggestedChange:
         return SuggestedChange(
             target, f"spec.{stated}", old, "maxUnavailable: 1", "allow one eviction, or run one more replica"
         )
-    text_ = "it allows an eviction once enough of its pods are healthy; `unhealthyPodEvictionPolicy: AlwaysAllow` lets unready pods go"
+    text_ = (
+        "it allows an eviction once enough of its pods are healthy; `unhealthyPodEvictionPolicy:"
+        " AlwaysAllow` lets unready pods go"
+    )
     return SuggestedChange(target, "spec.unhealthyPodEvictionPolicy", None, "AlwaysAllow", text_)
 
 

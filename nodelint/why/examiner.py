@@ -40,7 +40,7 @@ class Places(NamedTuple):
     lines: Mapping[tuple[str, str], str]
 
     def find_line(self, target: str, path: str | None) -> str | None:
-        """Return the place of a field, or of the nearest field around it. None where no manifest writes the object."""
+        """Return the place of a field, or of the nearest one around it. None where no manifest writes the object."""
         parts = (path or "").split(".")
         for size in range(len(parts), -1, -1):
             found = self.lines.get((target, ".".join(parts[:size])))
@@ -75,7 +75,10 @@ class Examiner:
             )
         expires = _expiry(state)
         if expires is not None and expires <= self.now:
-            message = f"it has expired at {shown_time(expires)} (expireAfter): Karpenter deletes it, whatever its pods and budgets"
+            message = (
+                f"it has expired at {shown_time(expires)} (expireAfter): Karpenter deletes it, whatever"
+                " its pods and budgets"
+            )
             return self._answer(state, "goes", "expiration", NodeCause("expired", message))
         cause = check_marks(state, self.rules)
         if cause is not None:
@@ -123,7 +126,7 @@ class Examiner:
         return replicas is not None and self.release >= STATIC
 
     def is_empty(self, state: NodeState) -> bool:
-        """Whether a node counts as empty: no pod has to move, and from 1.14 on, none whose eviction costs anything."""
+        """Whether a node counts as empty: no pod has to move, from 1.14 on none whose eviction costs anything."""
         moving = [pod for pod in state.pods if pod.is_reschedulable]
         return disruption_cost(moving) <= 1.0 if self.release >= EMPTY_BY_COST else not moving
 
@@ -227,10 +230,16 @@ class Examiner:
         until = later(started, length(after))
         facts = {"consolidateAfter": after, "since": shown_time(started) if started else None}
         if started is None or until is None:
-            message = f"its NodeClaim is not Consolidatable, and when `consolidateAfter: {short(after, 12)}` ends is not known"
+            message = (
+                f"its NodeClaim is not Consolidatable, and when `consolidateAfter: {short(after, 12)}`"
+                " ends is not known"
+            )
             return NodeCause("consolidate-after", message, known=False, facts=facts)
         if until <= self.now:
-            message = f"`consolidateAfter: {after}` ended at {shown_time(until)}, but its NodeClaim is not Consolidatable yet"
+            message = (
+                f"`consolidateAfter: {after}` ended at {shown_time(until)}, but its NodeClaim is not"
+                " Consolidatable yet"
+            )
             return NodeCause("consolidate-after", message, known=False, until=until, facts=facts)
         left = shown_length(until - self.now)
         gone = shown_length(self.now - started)
@@ -259,7 +268,10 @@ class Examiner:
         if found is not None and found.written:
             shown += f" (schedule {short(found.written, 40)})"
         if found is not None and found.broken:
-            message = f"a budget of NodePool/{short(state.pool)} cannot be read ({found.broken}): Karpenter disrupts nothing"
+            message = (
+                f"a budget of NodePool/{short(state.pool)} cannot be read ({found.broken}): Karpenter"
+                " disrupts nothing"
+            )
         elif now.allowed <= 0:
             since = f" since {shown_time(now.since)}" if now.since is not None else ""
             message = f"budget {shown} of NodePool/{short(state.pool)} allows no node for {reason}{since}"
@@ -301,7 +313,10 @@ class Examiner:
         limit = self.consolidation.node_limit(state.pool)
         running = sum(not member.is_deleting for member in members)
         if running > replicas:
-            message = f"it has drifted ({why}), and NodePool/{short(state.pool)} first removes nodes: {running} run for `replicas: {replicas}`"
+            message = (
+                f"it has drifted ({why}), and NodePool/{short(state.pool)} first removes nodes: {running}"
+                f" run for `replicas: {replicas}`"
+            )
             return NodeCause("static-drift", message), False
         if limit is not None and limit <= len(members):
             change = self._change(

@@ -14,9 +14,10 @@ from nodelint.fit.verdict import PoolVerdict, judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize
+from nodelint.why.constraints import Constraint
+from nodelint.why.pod_counts import PodCounts
 from nodelint.why.shapes import RelaxedPod, Shape
 from nodelint.why.state import ClusterState, NodeState, zones_of
-from nodelint.why.topology import Constraint, PodCounts
 from nodelint.why.values import condition, mapping, text
 
 _SKIPS_RECENT = Version(1, 14, 0)

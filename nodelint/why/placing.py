@@ -14,11 +14,11 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY, SPREAD, LabelExpression, Pod, add_requests
 from nodelint.fit.verdict import PoolRefusal
 from nodelint.model.keys import ZONE
+from nodelint.why.constraints import Constraint, is_hostname
 from nodelint.why.fleet import Fleet, LaunchPool, has_room, node_label
 from nodelint.why.pods import ClusterPod
 from nodelint.why.shapes import RelaxedPod, Shape
 from nodelint.why.state import NodeState
-from nodelint.why.topology import Constraint, is_hostname
 
 MOST_WAITING = 50
 """Pods that wait, or that leave nodes which are being deleted, beyond which a simulation does not place them."""
@@ -54,7 +54,7 @@ class NewNode:
 
 
 class Placement:
-    """The result of a simulation. `moved` are pods with the nodes that take them, `new` the nodes that it launches."""
+    """The result of a simulation: `moved` are pods with the nodes that take them, `new` the nodes it launches."""
 
     def __init__(self) -> None:
         self.moved: list[tuple[ClusterPod, NodeState]] = []
@@ -251,13 +251,14 @@ class Simulation:
             return True
         for pod, node in self.found.moved:
             shape = pod.shape
-            if node_label(node, constraint.key) == domain and shape is not None:
-                if any(c.group == constraint.group for c in shape.constraints):
-                    return True
+            if shape is None or node_label(node, constraint.key) != domain:
+                continue
+            if any(c.group == constraint.group for c in shape.constraints):
+                return True
         return False
 
     def _launch(self, pod: ClusterPod, shape: Shape, state: RelaxedPod, refusals: list[PoolStop]) -> bool:
-        """Put a pod on a node that the simulation launches already, or on a new one; else say why no pool takes it."""
+        """Put a pod on a node that the simulation launches already, or on a new one; else note why no pool does."""
         for new in sorted(self.found.new, key=lambda new: len(new.pods)):
             if self._join(new, pod, shape, state) is None:
                 return True
@@ -311,7 +312,10 @@ class Simulation:
                     before = domains.get(requirement.key, new.pool.domains(requirement.key))
                     remaining = frozenset(v for v in requirement.values if before is None or v in before)
                     if not remaining:
-                        return f"its volume is in {', '.join(sorted(requirement.values)[:3])}, where the pool launches nothing"
+                        return (
+                            f"its volume is in {', '.join(sorted(requirement.values)[:3])}, where the pool"
+                            " launches nothing"
+                        )
                     domains[requirement.key] = remaining
         for constraint in state.constraints:
             if is_hostname(constraint):

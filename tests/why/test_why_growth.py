@@ -133,7 +133,8 @@ def test_wrong_types_everywhere_are_no_fault(seed: int, nodelint: Command, tmp_p
 
 WRITTEN = {
     "lists at the indent of their key": "a:\n- b: 1\n  c: []\n- d\ne: {}\n",
-    "texts": "a: 'it''s: x'\nb: \"c\\td\\u00e9\"\nc: |\n  one\n   two\nd: |-\n  x\ne: true\nf: 'true'\ng: 1\nh: '1'\ni:\n",
+    "texts": "a: 'it''s: x'\nb: \"c\\td\\u00e9\"\nc: |\n  one\n   two\nd: |-\n  x\n",
+    "words and numbers": "e: true\nf: 'true'\ng: 1\nh: '1'\ni:\n",
     "a text over several lines": "a: 'one\n  two'\nb: \"one\n  two\"\nc: 1\n",
     "documents": "a: 1\n---\nb: 2\n---\n",
     "times stay texts": "a: '2026-01-01T00:00:00Z'\n",
@@ -157,5 +158,8 @@ def test_other_yaml_is_left_to_a_parser_of_all(text: str) -> None:
 
 
 def test_fields_that_nothing_asks_for_are_passed_over() -> None:
-    text = "kind: Pod\nmetadata:\n  managedFields:\n  - a: {x: 1}\n    b: 2\n  name: a\nspec:\n  env:\n  - name: X\n  nodeName: node-a\n"
+    text = (
+        "kind: Pod\nmetadata:\n  managedFields:\n  - a: {x: 1}\n    b: 2\n  name: a\nspec:\n  env:\n  -"
+        " name: X\n  nodeName: node-a\n"
+    )
     assert read_plain(text) == [{"kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "node-a"}}]
