@@ -278,8 +278,9 @@ def _explain_several(placed: Placement, state: NodeState) -> NodeCause:
 
 def _explain_waiting(cause: NodeCause, new: NewNode) -> NodeCause:
     pod = new.pods[0]
+    wants = f"has to leave {pod.node}, which is being removed" if pod.node else "waits for a node"
     message = (
-        f"its own pods fit on other nodes, but {pod.label} waits for a node: Karpenter counts the node for it as the"
+        f"its own pods fit on other nodes, but {pod.label} {wants}: Karpenter counts the node for it as the"
         f" replacement ({cause.text})"
     )
     change = SuggestedChange(f"Pod/{pod.label}", None, None, None, "let the pod be scheduled, or delete it")
@@ -387,9 +388,9 @@ def _explain_no_cheaper(
         return NodeCause("no-cheaper-type", message, known=False, facts=facts)
     at_most = "at most " if found.bound else ""
     if found.cheapest is not None and found.cheapest[1] == state.instance_type:
-        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(len(new.pods))} is {name} itself"
+        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(new, state)} is {name} itself"
     else:
-        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(len(new.pods))} is {cheapest}"
+        why = f"the cheapest of NodePool/{pool} that takes {_name_pods(new, state)} is {cheapest}"
     message = f"{name} costs {at_most}{own}; {why}"
     if not found.known:
         kind = "spot" if SPOT in new.pool.pool.resolution.capacity_types else "other"
@@ -406,8 +407,11 @@ def _allow_cheaper(new: NewNode, state: NodeState) -> SuggestedChange:
     return SuggestedChange(f"NodePool/{new.pool.name}", "spec.template.spec.requirements", None, None, text)
 
 
-def _name_pods(pods: int) -> str:
-    return f"its {pods} pods" if pods != 1 else "its pod"
+def _name_pods(new: NewNode, state: NodeState) -> str:
+    own = sum(pod.node == state.name for pod in new.pods)
+    others = len(new.pods) - own
+    named = f"its {own} pods" if own != 1 else "its pod"
+    return f"{named} and {counted(others, 'other')}" if own and others else named if own else counted(others, "pod")
 
 
 def _price_facts(found: Comparison, new: NewNode) -> dict[str, object]:
