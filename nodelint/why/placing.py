@@ -7,7 +7,7 @@ Source: core pkg/controllers/disruption/helpers.go@v1.14.1:51, pkg/controllers/p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -70,6 +70,26 @@ class Placement:
     def blocking(self) -> list[Unplaced]:
         """Return the pods that go nowhere, less those that wait already."""
         return [item for item in self.unplaced if id(item.pod) not in self.waiting]
+
+
+class MovedCounts:
+    """How many pods a constraint counts by domain: those that run, and what a simulation has changed."""
+
+    def __init__(self, base: Mapping[str, int], changes: Mapping[str, int]) -> None:
+        self._base = base
+        self._changes = changes
+
+    def of_domain(self, domain: str) -> int:
+        """Return how many pods are in a domain."""
+        return self._base.get(domain, 0) + self._changes.get(domain, 0)
+
+    def list_domains(self) -> set[str]:
+        """Return the domains in which pods are or were."""
+        return {*self._base, *self._changes}
+
+    def are_all_zero(self) -> bool:
+        """Whether no domain has a pod."""
+        return not any(self.of_domain(domain) > 0 for domain in (*self._changes, *self._base))
 
 
 class _Moved:
@@ -176,7 +196,7 @@ class Simulation:
                 return f"a pod there keeps it away by its {constraint.description}"
         return None
 
-    def _count(self, constraint: Constraint, shape: Shape) -> dict[str, int]:
+    def _count(self, constraint: Constraint, shape: Shape) -> MovedCounts:
         """Return how many pods a constraint counts by domain, as the simulation has moved them."""
         fleet = self.fleet
         base = fleet.count(constraint, shape)
@@ -199,7 +219,7 @@ class Simulation:
                 domain = next(iter(only))
                 added = sum(constraint.selects(p.namespace, p.labels) for p in new.pods)
                 changes[domain] = changes.get(domain, 0) + added
-        return {**base, **{d: base.get(d, 0) + change for d, change in changes.items()}} if changes else base
+        return MovedCounts(base, changes)
 
     def _allowed(
         self, constraint: Constraint, pod: ClusterPod, shape: Shape, state: RelaxedPod, domains: frozenset[str]
@@ -208,32 +228,33 @@ class Simulation:
         counts = self._count(constraint, shape)
         selects_itself = constraint.selects(pod.namespace, pod.labels)
         if constraint.what == ANTI_AFFINITY:
-            return frozenset(d for d in domains if counts.get(d, 0) <= 0)
+            return frozenset(d for d in domains if counts.of_domain(d) <= 0)
         if constraint.what == AFFINITY:
-            near = frozenset(d for d in domains if counts.get(d, 0) > 0)
-            nobody = not any(count > 0 for count in counts.values())
-            return near or (domains if selects_itself and nobody else frozenset())
+            near = frozenset(d for d in domains if counts.of_domain(d) > 0)
+            return near or (domains if selects_itself and counts.are_all_zero() else frozenset())
         least = self._least(constraint, counts, state)
-        fitting = {
-            d: counts.get(d, 0) for d in domains if counts.get(d, 0) + selects_itself - least <= constraint.skew
-        }
+        found = {domain: counts.of_domain(domain) for domain in domains}
+        fitting = {d: count for d, count in found.items() if count + selects_itself - least <= constraint.skew}
         fewest = min(fitting.values(), default=0)
         return frozenset(d for d, count in fitting.items() if count == fewest)
 
-    def _least(self, constraint: Constraint, counts: dict[str, int], state: RelaxedPod) -> int:
+    def _least(self, constraint: Constraint, counts: MovedCounts, state: RelaxedPod) -> int:
         """Return the fewest pods that a domain has, of those that the pod can be in."""
         if is_hostname(constraint):
             return 0
-        every = set(counts)
+        every = counts.list_domains()
         if constraint.key == ZONE:
             every |= self.fleet.cluster.zones
         for pool in self.fleet.pools:
-            every |= pool.domains(constraint.key) or frozenset()
+            domains = pool.domains(constraint.key)
+            every |= domains or frozenset()
+            if domains is None and (constraint.key == ZONE or constraint.key in pool.pool.requirements):
+                self.found.unknown[f"in which values of {constraint.key} NodePool/{pool.name} launches"] = None
         wanted = state.requirements
         every = {d for d in every if constraint.key not in wanted or wanted[constraint.key].admits(d)}
         if constraint.min_domains and len(every) < constraint.min_domains:
             return 0
-        return min((counts.get(domain, 0) for domain in every), default=0)
+        return min((counts.of_domain(domain) for domain in every), default=0)
 
     def _repelling(self, pod: ClusterPod) -> Iterator[Constraint]:
         """Yield the required anti-affinity of other pods that is against this one."""
@@ -283,6 +304,9 @@ class Simulation:
         taint = pool.pool.untolerated(state.tolerations, soft=True)
         if taint is not None:
             return PoolStop(pool, f"its taint {taint.key}:{taint.effect} is not tolerated", code="taint")
+        taken = [port for other in new.pods if other.shape is not None for port in other.shape.pod.ports]
+        if any(port.clashes(other) for port in shape.pod.ports for other in taken):
+            return PoolStop(pool, "a port of the node that it needs is taken", code="port")
         domains = self._domains(new, pod, shape, state)
         if isinstance(domains, str):
             return PoolStop(pool, domains, code="topology")
@@ -325,7 +349,7 @@ class Simulation:
             before = domains.get(constraint.key, new.pool.domains(constraint.key))
             if before is None:
                 before = (
-                    frozenset(self._count(constraint, shape)) | self.fleet.cluster.zones
+                    frozenset(self._count(constraint, shape).list_domains()) | self.fleet.cluster.zones
                     if constraint.key == ZONE
                     else None
                 )
@@ -337,7 +361,8 @@ class Simulation:
             remaining = self._allowed(constraint, pod, shape, state, before)
             if not remaining:
                 return f"its {constraint.description} leaves no domain for a new node"
-            domains[constraint.key] = remaining
+            # Of several domains with as few pods, the controller takes one: pods that come later have to go there.
+            domains[constraint.key] = frozenset({min(remaining)}) if constraint.what == SPREAD else remaining
         return self._without_repelled(domains, new, pod)
 
     def _without_repelled(
@@ -362,7 +387,7 @@ class Simulation:
         if constraint.what == ANTI_AFFINITY:
             return there == 0
         if constraint.what == AFFINITY:
-            nobody = not any(count > 0 for count in self._count(constraint, shape).values())
+            nobody = self._count(constraint, shape).are_all_zero()
             return there > 0 or (nobody and constraint.selects(pod.namespace, pod.labels))
         return there + constraint.selects(pod.namespace, pod.labels) <= constraint.skew
 
@@ -387,6 +412,3 @@ def _merged(before: Pod | None, shape: Shape, state: RelaxedPod, domains: dict[s
         selector=(*before.selector, *state.expressions, *places),
         ports=(*before.ports, *own.ports),
     )
-
-
-__all__ = ["MOST_WAITING", "SPREAD", "NewNode", "Placement", "PoolStop", "Simulation", "Unplaced"]
