@@ -76,6 +76,30 @@ SPREAD = {
     ]
 }
 
+TAKES_PORT = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+EITHER_TERM = {
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "team", "operator": "In", "values": ["x"]}]},
+                    {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
+                ]
+            }
+        }
+    }
+}
+
+
+def _daemon_set(cpu: str) -> Any:
+    spec = {"containers": [{"name": "agent", "resources": {"requests": {"cpu": cpu}}}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "default"},
+        "spec": {"template": {"spec": spec}},
+    }
+
 
 @pytest.fixture
 def explain_nodes(nodelint: Command, tmp_path: Path) -> Any:
@@ -324,6 +348,52 @@ FIRST = {
         _cluster(node(), node("node-b"), pod(), pod("big-1", "", "7", phase="Pending", status=WAITS)),
         *("stays", "pending-pods"),
     ),
+    "a port that two pods take": (
+        _cluster(node(type_="m7i.2xlarge"), pod(spec=TAKES_PORT), pod("web-2", spec=TAKES_PORT)),
+        *("stays", "several-nodes"),
+    ),
+    "a spread that a new node can meet for one pod": (
+        _cluster(node(type_="m7i.2xlarge"), pod(spec=SPREAD), pod("web-2", spec=SPREAD)),
+        *("stays", "several-nodes"),
+    ),
+    "drift that a budget stops, and consolidation": (
+        _cluster(
+            *(node(conditions={"Drifted": "True"}), node("node-b"), pod()),
+            nodepool(disruption={"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]}),
+        ),
+        *("goes", "delete"),
+    ),
+    "a daemon that is still to come": (
+        _cluster(node(), node("node-b"), pod(), _daemon_set("1500m")),
+        *("stays", "no-cheaper-type"),
+    ),
+    "Balanced": (
+        _cluster(
+            *(node(), node("node-b"), node("node-c"), nodepool(disruption={"consolidationPolicy": "Balanced"})),
+            *(pod(f"web-{n}", cpu="100m") for n in range(9)),
+        ),
+        *("stays", "balanced"),
+    ),
+    "Balanced before 1.14": (
+        _cluster(node(), pod(), nodepool(disruption={"consolidationPolicy": "Balanced"}), release="1.13.0"),
+        *("stays", "policy"),
+    ),
+    "terms any of which is enough": (_cluster(node(), node("node-b"), pod(spec=EITHER_TERM)), "goes", "delete"),
+    "no room for a pod that is never evicted": (
+        _cluster(
+            node(conditions={"Drifted": "True"}, claim={"terminationGracePeriod": "1h"}),
+            *(pod(spec={"nodeSelector": {"team": "x"}}), pdb()),
+        ),
+        *("goes", "drift"),
+    ),
+    "room for it before 1.4": (
+        _cluster(
+            node(conditions={"Drifted": "True"}, claim={"terminationGracePeriod": "1h"}),
+            *(pod(spec={"nodeSelector": {"team": "x"}}), pdb()),
+            release="1.3.0",
+        ),
+        *("stays", "pods-do-not-fit"),
+    ),
     "drift by pods": (_cluster(node(conditions={"Drifted": "True"}), node("node-b"), pod()), "goes", "drift"),
     "drift and a PDB": (_cluster(node(conditions={"Drifted": "True"}), node("node-b"), pod(), pdb()), "stays", "pdb"),
     "drift, a PDB and terminationGracePeriod": (
@@ -382,6 +452,12 @@ def test_what_is_said_of_the_first_thing(explain_nodes: Any) -> None:
         _cluster(node(claim={"terminationGracePeriod": "4h", **DELETED}), pod(annotations=PROTECTED))
     )["node-a"]["cause"]
     assert (cause["until"], cause["facts"]["pod"]) == ("2026-11-20T14:00:00Z", "default/web-1")
+
+
+def test_a_drain_waits_for_pods_of_daemons_last(explain_nodes: Any) -> None:
+    leaving = node(claim={**DELETED})
+    cause = explain_nodes(_cluster(leaving, pod("agent-1", owner="DaemonSet"), pod()))["node-a"]["cause"]
+    assert (cause["facts"]["pod"], cause["facts"]["waiting"]) == ("default/web-1", 2)
 
 
 UNSURE = {
