@@ -245,7 +245,7 @@ def _explain_near(placed: Placement, new: NewNode, state: NodeState) -> tuple[st
     others = [pod for pod in new.pods if pod.node != state.name]
     if others and own:
         from_node = f"of {others[0].node}, which is being removed," if others[0].node else "waits for a node, and"
-        lines.append(f"{others[0].label} {from_node} is placed with them")
+        lines.append(f"{others[0].label} {from_node} goes onto the same new node")
     return tuple(lines[:4])
 
 
