@@ -2,7 +2,7 @@
 
     python pack.py ARCHIVE
 
-It takes click and PyYAML from the environment that runs it, and nodelint with its rules and schemas from the checkout.
+It takes click and PyYAML from the environment that runs it, and nodelint with rules and schemas from the checkout.
 """
 
 from __future__ import annotations
