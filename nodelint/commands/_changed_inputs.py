@@ -87,7 +87,7 @@ class _InputFinder:
 
 def is_of_other_tool(obj: Object) -> bool:
     """Return whether neither Terraform nor Helm fills in the text of an object."""
-    from nodelint.forms.helm.charts import templates_around
+    from nodelint.forms.lib.chart_places import templates_around
     from nodelint.forms.terraform.fill import ENDS
 
     return not obj.source.path.endswith((*ENDS, ".tftpl")) and templates_around(obj.source.path) is None

@@ -10,7 +10,7 @@ from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_st
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, is_patch
+from nodelint.forms.registry import TABLE
 from nodelint.text.marks import MARKS
 
 TYPE_CHECKING = False
@@ -79,8 +79,8 @@ class Discovery:
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
+    `node_groups` of those that may state nodes of others than Karpenter, `installing` of those that may install a chart
+    with values, `applying` of those that may change what a folder makes: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -98,9 +98,9 @@ class Discovery:
         self.also: str | None = None
         self.workloads: list[str] = []
         self.buffers: list[str] = []
-        self.releases: list[str] = []
+        self.installing: list[str] = []
         self.node_groups: list[str] = []
-        self.kustomizing: list[str] = []
+        self.applying: list[str] = []
 
 
 def discover(
@@ -170,7 +170,7 @@ def name_stdin(found: Discovery, name: str) -> None:
     from nodelint.text import Source
 
     source = Source.from_bytes(found.stdin_path, found.stdin, found.also or find_buffers(found.stdin))
-    source.part = is_patch(path)
+    source.part = TABLE.is_part(path)
     found.sources.append(source)
     if may_state(path, found.stdin, True):
         found.stating.append(source)
@@ -216,10 +216,10 @@ class _Block:
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
         found.workloads += [file for file, data in files if may_make_pods(file, data)]
-        if marks.releases or marks.helmfiles:
-            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.kustomizing:
-            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
+        if marks.installs or marks.installing_names:
+            found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
+        if marks.applies:
+            found.applying += [file for file, data in files if marks.may_change_overlays(data)]
         if marks.buffers:
             found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
         if marks.node_group_parts:
@@ -236,7 +236,7 @@ class _Block:
         if source is None:
             source = Source.from_bytes(path, data, also)
         if ours:
-            source.part = is_patch(file)
+            source.part = TABLE.is_part(file)
             found.sources.append(source)
         if marks.may_state(file, data, ours):
             found.stating.append(source)
@@ -268,7 +268,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         block.add(file, data)
     elif data is not None:
         block.sort_in()
-        data.part = is_patch(file)
+        data.part = TABLE.is_part(file)
         found.sources.append(data)
 
 
@@ -393,7 +393,7 @@ def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
     if path.endswith(JINJA) and not (include and include.match(path)):
         return _UNREAD
-    if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
+    if path.endswith(_TAKEN) or os.path.basename(path) in TABLE.names or (include and include.match(path)):
         return _READ
     if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):
         return _GLANCE

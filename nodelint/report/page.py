@@ -53,7 +53,7 @@ def read_example(text: str, path: str = "example.yaml") -> Inventory:
 def build_example(sources: Sequence[Source]) -> Inventory:
     """The files of an example, with the overlays among them built; a text alone is judged as it is written."""
     overlays = [source.path for source in sources if source.path.endswith(KUSTOMIZATIONS)]
-    return build(sources, kustomizations=overlays) if overlays else Inventory(sources)
+    return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.pools import Policies
     from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.karpenter.controller.problem import ControllerProblem
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.releases import Version
-    from nodelint.model.terraform_trace import TerraformBlocks
     from nodelint.releases.release_choice import Chosen
-    from nodelint.releases.settings import ControllerFacts, ControllerInstall
+    from nodelint.releases.settings import ControllerFacts
     from nodelint.rule.node_overlays import RunOverlays
     from nodelint.rule.target import Target
     from nodelint.rule.templates import Templates
@@ -202,14 +203,14 @@ class Context(ObjectRelations):
         """How the files of the repository install the controller, in every form, with the values of its chart."""
         if self._target.stated is not None:
             return self._target.stated().installs
-        from nodelint.inventory.controller_charts import find_installs
+        from nodelint.inventory.controller_installs import find_installs
 
         return find_installs(self.files)
 
     @property
     def terraform(self) -> TerraformBlocks:
         """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
-        from nodelint.model.terraform_trace import TerraformBlocks
+        from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         if self._terraform is None or self._terraform[0] is not self.files:
             self._terraform = self.files, TerraformBlocks(self.files)

@@ -53,6 +53,8 @@ def order() -> list[str]:
 def idea(path: Path) -> str:
     """The module, or the package whose inner room the module is; each form is a room of its own."""
     parts = path.relative_to(PACKAGE).parts
+    if parts == ("forms", "registry.py"):
+        return "forms/registry"  # a table that every room may read
     return "/".join(parts[: 2 if parts[0] == "forms" and len(parts) > 2 else 1]).removesuffix(".py")
 
 
@@ -78,7 +80,7 @@ STILL_TO_INVERT = {
     ("forms.helm.chart_releases", "forms.terraform.inputs"),
     ("forms.helm.chart_values", "forms.argocd.application_sets"),
     ("forms.helm.chart_values", "forms.kustomize.kustomizations"),
-    ("forms.helm.controller_values", "releases.settings"),
+    ("forms.lib.controller_install", "releases.settings"),
     ("forms.helm.filled_charts", "forms.terraform.chart_releases"),
     ("forms.helm.remote_values", "forms.kustomize.kustomizations"),
     ("forms.helm.unread_values", "forms.terraform.files"),
@@ -89,18 +91,18 @@ STILL_TO_INVERT = {
     ("forms.syntax_check", "forms.lib.gotemplate.syntax"),
     ("forms.syntax_check", "forms.terraform.hclcheck"),
     ("forms.terraform.chart_releases", "forms.helm.chart_values"),
-    ("forms.terraform.controller", "forms.helm.controller_values"),
-    ("forms.terraform.controller", "releases.helm_releases"),
+    ("forms.terraform.controller", "forms.lib.controller_install"),
+    ("forms.terraform.controller", "forms.terraform.controller_releases"),
     ("forms.terraform.controller", "releases.settings"),
     ("forms.terraform.remote_modules", "forms.helm.remote_values"),
     ("forms.terraform.switched_off", "forms.helm.charts"),
     ("forms.terraform.unread_releases", "forms.helm.chart_values"),
-    ("inventory.controller_charts", "releases.settings"),
-    ("inventory.controller_scripts", "releases.scripts"),
-    ("inventory.controller_scripts", "releases.settings"),
+    ("inventory.controller_installs", "releases.settings"),
+    ("forms.helm.commands", "releases.scripts"),
+    ("forms.helm.commands", "releases.settings"),
     ("model.documents", "forms.helm.values_objects"),
-    ("model.terraform_trace", "forms.terraform.modules"),
-    ("model.terraform_trace", "forms.terraform.terraform_blocks"),
+    ("forms.terraform.terraform_trace", "forms.terraform.modules"),
+    ("forms.terraform.terraform_trace", "forms.terraform.terraform_blocks"),
     ("text.embedded", "forms.terraform.hcl"),
     ("text.embedded", "forms.terraform.hclexpr"),
     ("text.embedded", "forms.terraform.hclstrings"),
@@ -130,7 +132,9 @@ def imported_modules() -> set[tuple[str, str]]:
 def is_of_another_form(name: str, module: str) -> bool:
     """Whether a module of one form imports a module of another one."""
     own, other = (idea(module_names()[each_name]) for each_name in (name, module))
-    return own.startswith("forms/") and other.startswith("forms/") and other not in (own, "forms/lib")
+    return (
+        own.startswith("forms/") and other.startswith("forms/") and other not in (own, "forms/lib", "forms/registry")
+    )
 
 
 IDEAS = sorted({idea(path) for path in MODULES} - {"__init__", "__main__"})

@@ -62,7 +62,7 @@ class _TerraformBack(Back):
     """Where the result of a text of Terraform is from."""
 
     def __init__(self, text: FilledText, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
-        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
         self.default = "the value is written here"
         self._caller = text.caller
         self._files = sources

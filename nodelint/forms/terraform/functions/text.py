@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
+from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.encode import UNSET, json_pieces
 from nodelint.forms.terraform.functions.collections import (
     Function,
@@ -22,8 +23,6 @@ from nodelint.forms.terraform.nodes import (
     is_unknown,
     joined,
     number_of,
-    scalar,
-    sequence,
     unknown,
 )
 from nodelint.forms.terraform.types import BOOL, convert
