@@ -84,11 +84,14 @@ class Marks:
         """Whether a file may hold a release of a chart with values."""
         if self.installs and data.find(_BELOW) >= 0 and holds_any(data, self.installs):
             return True
-        return any([name in file for name in self.installing_names]) and data.find(_CHART_KEY) >= 0
+        return data.find(_CHART_KEY) >= 0 and find_marks(file, self.installing_names) != ()
 
     def may_change_overlays(self, data: bytes) -> bool:
         """Whether a file may hold what changes the objects of a folder that it applies."""
-        return any([len(find_marks(data, words)) == len(words) for words in self.applies])
+        for words in self.applies:  # noqa: SIM110
+            if len(find_marks(data, words)) == len(words):
+                return True
+        return False
 
     def may_state_node_groups(self, data: bytes) -> bool:
         """Whether a file may state nodes of others than Karpenter."""

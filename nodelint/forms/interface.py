@@ -43,7 +43,7 @@ else:
 _LARGEST = 16 << 20
 
 
-class Run:
+class FormRun:
     """What a form sees of a run: its files, and what other forms have made of them.
 
     `sources` are the files that were read, `seen` the paths of all that were asked for; `folder_files` those of files
@@ -108,7 +108,8 @@ class Run:
         """What the form that answers makes of a folder; None where no object is Karpenter's, or none answers."""
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
-                return row.load().apply_folder(request, self)
+                form: Form = row.load()
+                return form.apply_folder(request, self)
         return None
 
     def put_in_place(self, made: Iterable[Built | UnbuiltOverlay]) -> None:
@@ -146,7 +147,7 @@ class Form(Protocol):
     def owns(self, path: str) -> bool:
         """Whether a file in one of the form's folders is its own."""
 
-    def read_beside(self, run: Run) -> None:
+    def read_beside(self, run: FormRun) -> None:
         """Add to `run.sources` files that have to be read too, and were not, for they do not name Karpenter."""
 
     # -- what is installed, applied and rendered
@@ -157,13 +158,13 @@ class Form(Protocol):
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
         """The same for charts with these default values, by their absolute path, where no object of YAML says it."""
 
-    def apply_folder(self, request: ApplyFolder, run: Run) -> Built | UnbuiltOverlay | None:
+    def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | UnbuiltOverlay | None:
         """What comes of a folder that a controller applies; None where no object is Karpenter's."""
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
         """Whether the form may fill in one of some texts."""
 
-    def render(self, run: Run) -> None:
+    def render(self, run: FormRun) -> None:
         """Add to `run.built` what comes of the files, and to `run.unbuilt` what cannot be built."""
 
     # -- what is not known
@@ -207,11 +208,11 @@ class Form(Protocol):
 
     # -- what is said of releases and of the controller's settings
 
-    def state_releases(self, source: Source, kept: list[object]) -> Iterator[Evidence]:
-        """What a file states; `kept` takes what `resolve_releases` asks of all files."""
+    def state_releases(self, source: Source, references: list[object]) -> Iterator[Evidence]:
+        """What a file states; `references` takes what `resolve_releases` looks up when all are known."""
 
     def resolve_releases(
-        self, sources: Sequence[Source], kept: Sequence[object], known: Sequence[Evidence]
+        self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
     ) -> Iterator[Evidence]:
         """What only all files together state."""
 

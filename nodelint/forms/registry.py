@@ -1,7 +1,7 @@
-"""The forms in which objects are written, in the order in which they are rendered, and how files are told to be theirs.
+"""The forms in which objects are written, in the order of rendering, and how files are told to be theirs.
 
-All of it is data: nothing of a form is loaded before a file of the run is one of its own. A new form is a package with
-the functions of `forms.interface.Form` that it needs, and a row here.
+All of it is data: nothing of a form is loaded before a file of the run is of concern to it. A new form is a package
+with those functions of `forms.interface.Form` that it needs, and a row here.
 """
 
 from __future__ import annotations
@@ -11,30 +11,38 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
-    from nodelint.forms.interface import Form
-    from nodelint.text import Source
+
+ASIDE = ("backup", "bak", "disabled", "off", "old", "orig")
+"""What somebody writes behind the name of a file that is set aside."""
 
 
 class FormRow:
-    """What is known of a form before it is loaded.
+    """What is known of a form before it is loaded; `module` is its package.
 
-    Of its files: `endings` of files in its own language that hold objects, and `inputs` of those that hold none;
-    `templates`, endings of texts that it fills in; `names` of files that stand for their folder; `heads` are the
-    names of files that describe a folder; `folders` whose files are its own. `aside` are endings of files that a tool makes files of the form of, or leaves alone.
+    Its files, by how their names end:
 
-    Of texts: `words` of texts of other files that it may fill in or change; `hosts` are the endings, and the words of a
-    Markdown fence, of texts in which manifests stand; `styles` of the nodes that its own `writer` edits.
+    - `endings`: files in its own language that may hold objects, `read_too` others in which objects are looked for
+    - `inputs`: files in its own language that hold none
+    - `templates`: texts that it fills in; `fills` says that it fills in any
+    - `glanced`: files in a folder that may state a release, `not_glanced` those of them that do not
+    - `made`: files by which another tool writes files of the form
 
-    Of requests: `answers` are the names of those that it answers (`forms.requests`). `installs` are words of a file that may give values to a chart, and `installing_name` is in the
-    name of one; `applies` are words that stand together in a file that changes what a folder makes. `kinds` are those
-    of objects with values of a chart.
+    Its files, by their names: `names` stand for the folder that they are in, `heads` describe it, and what lies in
+    `folders` is the form's own where `owns` says so.
 
-    `installing_words` are in a file that installs Karpenter's controller, `command` is the program by which scripts do.
+    Texts: `words` are in a text that it may fill in or change; `hosts` are endings of texts, and words of a fence in
+    Markdown, in which manifests stand; `styles` those of nodes that its `writer_of` edits.
 
-    Of releases: `stating` are endings of files in its own language that may state one, `stating_words` what they hold
-    then, and `states` the endings of other files in which it looks. `fills`: it fills in templates.
+    Requests: `answers` are the names of those that it answers. `installs` are words of a text that may give values to
+    a chart, `installing_name` is in the name of one. `applies` are words that stand together in a file that changes
+    what a folder makes. `kinds` are those of objects that hold values of a chart.
+
+    Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
+    which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
+    `stating_words` where they do not name Karpenter; `states` are endings of other files in which it looks for one.
     """
 
     def __init__(
@@ -43,12 +51,16 @@ class FormRow:
         module: str = "",
         *,
         endings: tuple[str, ...] = (),
+        read_too: tuple[str, ...] = (),
         inputs: tuple[str, ...] = (),
         templates: tuple[str, ...] = (),
+        fills: bool = False,
+        glanced: tuple[str, ...] = (),
+        not_glanced: tuple[str, ...] = (),
+        made: tuple[str, ...] = (),
         names: tuple[str, ...] = (),
         heads: tuple[str, ...] = (),
         folders: tuple[str, ...] = (),
-        aside: tuple[str, ...] = (),
         words: tuple[str, ...] = (),
         hosts: tuple[str, ...] = (),
         styles: tuple[str, ...] = (),
@@ -59,116 +71,104 @@ class FormRow:
         kinds: tuple[str, ...] = (),
         installing_words: tuple[str, ...] = (),
         command: str = "",
-        fills: bool = False,
-        states: tuple[str, ...] = (),
         stating: tuple[str, ...] = (),
         stating_words: tuple[bytes, ...] = (),
+        states: tuple[str, ...] = (),
     ) -> None:
-        self.name = name
-        self.module = module or f"nodelint.forms.{name}"
-        self.endings = endings
-        self.inputs = inputs
-        self.templates = templates
-        self.names = names
-        self.heads = heads
-        self.folders = folders
-        self.aside = aside
-        self.words = words
-        self.hosts = hosts
-        self.styles = styles
-        self.answers = answers
-        self.installs = installs
-        self.installing_name = installing_name
-        self.applies = applies
-        self.kinds = kinds
-        self.installing_words = installing_words
-        self.command = command
-        self.fills = fills
-        self.states = states
-        self.stating = stating
-        self.stating_words = stating_words
+        self.name, self.module = name, module or f"nodelint.forms.{name}"
+        self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
+        self.fills, self.glanced, self.not_glanced, self.made = fills, glanced, not_glanced, made
+        self.names, self.heads, self.folders = names, heads, folders
+        self.words, self.hosts, self.styles = words, hosts, styles
+        self.answers, self.installs, self.installing_name = answers, installs, installing_name
+        self.applies, self.kinds = applies, kinds
+        self.installing_words, self.command = installing_words, command
+        self.stating, self.stating_words, self.states = stating, stating_words, states
 
-    def may_install(self, source: Source) -> bool:
+    def may_install(self, path: str, text: str) -> bool:
         """Whether a text may give values to a chart by this form."""
-        if self.installing_name and self.installing_name in source.path:
-            return True
-        # A generator would cost more than the searches: this is asked of every file where there are charts.
-        return any([word in source.text for word in self.installs])
+        return (self.installing_name != "" and self.installing_name in path) or _holds_any(text, self.installs)
 
-    def may_install_controller(self, source: Source) -> bool:
+    def may_install_controller(self, path: str, text: str) -> bool:
         """Whether a text may install Karpenter's controller by this form."""
         words = (self.command,) if self.command else self.installing_words
-        return source.path.endswith(self.stating or "\0") or any([word in source.text for word in words])
+        return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
 
-    def load(self) -> Form:
-        """Load the form: its package, with `forms.defaults` for what it does not have."""
+    def load(self) -> Any:
+        """Load the form: its package, with `forms.defaults` for what it does not have (`forms.interface.Form`)."""
         found = _LOADED.get(self.module)
         if found is None:
-            __import__(self.module)
             __import__("nodelint.forms.defaults")
-            found = _LOADED[self.module] = _WithDefaults(
-                sys.modules[self.module], sys.modules["nodelint.forms.defaults"]
-            )
-        return found  # type: ignore[return-value]
+            __import__(self.module)
+            found = _LOADED[self.module] = _LoadedForm(self.module)
+        return found
 
 
-class _WithDefaults:
+class _LoadedForm:
     """A form's package; what is not in it is that of the defaults."""
 
-    def __init__(self, module: object, defaults: object) -> None:
-        self._module = module
-        self._defaults = defaults
+    def __init__(self, module: str) -> None:
+        self._module, self._defaults = sys.modules[module], sys.modules["nodelint.forms.defaults"]
 
-    def __getattr__(self, name: str) -> object:
-        own = getattr(self._module, name, None)
-        return own if own is not None else getattr(self._defaults, name)
+    def __getattr__(self, name: str) -> Any:
+        """The function of the form, kept for the next time."""
+        found = getattr(self._module, name, None)
+        found = self.__dict__[name] = getattr(self._defaults, name) if found is None else found
+        return found
 
 
-_LOADED: dict[str, _WithDefaults] = {}
+_LOADED: dict[str, _LoadedForm] = {}
+
+
+def _holds_any(text: str, words: Iterable[str]) -> bool:
+    # Asked of every file: a generator would cost more than the searches.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 class FormTable:
     """Rows in their order, and what they say together, for what is asked of every file."""
 
+    rows: tuple[FormRow, ...]
+
     def __init__(self, rows: Sequence[FormRow]) -> None:
+        self.set_rows(rows)
+
+    def set_rows(self, rows: Sequence[FormRow]) -> None:
+        """Take these forms from now on."""
         self.rows = tuple(rows)
-        self.endings = _join(row.endings for row in rows)
-        self.module_files = (*self.endings, *_join(row.inputs for row in rows))
-        self.templates = _join(row.templates for row in rows)
-        self.aside = _join(row.aside for row in rows)
-        self.names = _join(row.names for row in rows)
-        self.heads = _join(row.heads for row in rows)
-        self.stating = _join(row.stating for row in rows)
-        self.stating_words = _join(row.stating_words for row in rows)
+        self.endings = _join([row.endings for row in rows])
+        self.read_too = _join([row.read_too for row in rows])
+        self.module_files = (*self.endings, *_join([row.inputs for row in rows]))
+        self.templates = _join([row.templates for row in rows])
+        self.glanced = _join([row.glanced for row in rows])
+        self.not_glanced = _join([row.not_glanced for row in rows])
+        self.made = _join([row.made for row in rows])
+        self.read = (*self.endings, *self.read_too, *self.templates)
+        self.set_aside = tuple([f"{ending}.{word}" for ending in self.endings for word in ASIDE])
+        self.aside = (*self.made, *self.set_aside)
+        self.names = _join([row.names for row in rows])
+        self.heads = _join([row.heads for row in rows])
+        self.stating = _join([row.stating for row in rows])
+        self.stating_words = tuple([word for row in rows for word in row.stating_words])
         self.installs = tuple([word.encode() for row in rows for word in row.installs])
-        self.installing_names = tuple(row.installing_name for row in rows if row.installing_name)
-        self.applies = tuple(row.applies for row in rows if row.applies)
-        self.kinds = _join(row.kinds for row in rows)
-        self.installing_words = _join(row.installing_words for row in rows)
-
-    def stating_form(self, path: str) -> FormRow | None:
-        """The form whose language states releases in a file; None for YAML and for texts."""
-        for row in self.rows:
-            if row.stating and path.endswith(row.stating):
-                return row
-        return None
-
-    def form_of_texts(self, path: str) -> FormRow | None:
-        """The form that reads what a text of no language of a form states."""
-        for row in self.rows:
-            if row.states and path.endswith(row.states):
-                return row
-        return None
+        self.installing_names = tuple([row.installing_name for row in rows if row.installing_name])
+        self.installing_words = _join([row.installing_words for row in rows])
+        self.applies = tuple([row.applies for row in rows if row.applies])
+        self.kinds = _join([row.kinds for row in rows])
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
         for row in self.rows:
             if row.names:
-                return row.load().is_part(path)
+                found: bool | None = row.load().is_part(path)
+                return found
         return False
 
     def of_host(self, word: str) -> FormRow | None:
-        """The form of texts with this ending, or in a fence of this word, or whose name it is; None for all others."""
+        """The form of texts with this ending, or in a fence of this word, or of this name; None for all others."""
         for row in self.rows:
             if row.hosts and (word in row.hosts or word == row.name):
                 return row
@@ -182,70 +182,89 @@ class FormTable:
         return None
 
     def of_language(self, path: str) -> FormRow | None:
-        """The form in whose own language a file is written, or holds its inputs; None for all other files."""
+        """The form in whose own language a file is written, be it one with objects or one of its inputs."""
         for row in self.rows:
-            if row.endings and (path.endswith((*row.endings, *row.inputs, *row.heads))):
+            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
+                return row
+        return None
+
+    def stating_form(self, path: str) -> FormRow | None:
+        """The form in whose own language a file may state a release; None for YAML and for texts."""
+        for row in self.rows:
+            if row.stating and path.endswith(row.stating):
+                return row
+        return None
+
+    def form_of_texts(self, path: str) -> FormRow | None:
+        """The form that reads what a file in no form's own language states."""
+        for row in self.rows:
+            if row.states and path.endswith(row.states):
                 return row
         return None
 
 
-def _join(parts: Iterator[tuple]) -> tuple:  # type: ignore[type-arg]
-    return tuple([part for several in parts for part in several])
+def _join(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple([word for words in parts for word in words])
 
 
 KUSTOMIZE = FormRow(
     "kustomize",
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
+    answers=("ApplyFolder",),
     installs=("helmCharts",),
     installing_words=("helmCharts",),
-    answers=("ApplyFolder",),
 )
 FLUX = FormRow(
     "flux",
     words=("kustomize.toolkit.fluxcd.io",),
     installs=("helm.toolkit.fluxcd.io/",),
-    installing_words=("HelmRelease",),
     applies=(b"kustomize.toolkit.fluxcd.io",),
     kinds=("HelmRelease",),
+    installing_words=("HelmRelease",),
 )
 ARGOCD = FormRow(
     "argocd",
     words=("argoproj.io/",),
     installs=("argoproj.io/",),
-    installing_words=("Application",),
     applies=(b"kustomize:", b"argoproj.io/"),
     kinds=("Application", "ApplicationSet"),
+    installing_words=("Application",),
 )
 HELMFILE = FormRow("helmfile", installing_name="helmfile", installing_words=("releases:",))
 HELM = FormRow(
     "helm",
-    answers=("InstallChart",),
+    fills=True,
+    glanced=("Chart.lock",),
     heads=("Chart.yaml",),
     folders=("templates",),
+    answers=("InstallChart",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
     installing_words=("helm upgrade", "helm install"),
     command="helm",
-    fills=True,
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
 )
 TERRAFORM = FormRow(
     "terraform",
     endings=(".tf", ".tofu"),
+    read_too=(".tm.hcl",),
     inputs=(".tfvars",),
-    heads=("terragrunt.hcl",),
     templates=(".tftpl",),
-    answers=("FillTemplate",),
     fills=True,
+    glanced=(".tfvars", ".hcl"),
+    not_glanced=(".tftest.hcl", ".terraform.lock.hcl"),
+    made=(".j2.tf", ".jinja.tf", ".jinja2.tf", ".j2.tofu"),
+    heads=("terragrunt.hcl",),
     words=("${",),
     hosts=("tf", "tofu", "hcl", "opentofu"),
     styles=("hcl", "hcl-blocks"),
+    answers=("FillTemplate",),
     installing_words=("helm_release",),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
 )
 
 FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)
-"""In the order of rendering: what is applied, what changes that, what is installed, what makes it."""
+"""In the order of rendering: overlays, what controllers make of them, charts, and what fills in texts of any kind."""
 
 TABLE = FormTable(FORMS)
-"""The forms of this run; a test may put another table in its place."""
+"""The forms of a run."""

@@ -1,4 +1,4 @@
-"""What one form asks of another, so that none of them imports another: the inventory hands it to the form that answers."""
+"""What one form asks of another, so that none imports another: it goes to the form whose row says that it answers."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ _LARGEST = 1 << 20
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `folder_files` the files that stand for their folders, `remote` the
-    values of charts whose templates are elsewhere, and `gaps` what limits leave out.
+    `unbuilt` are overlays that could not be built, `folder_files` the files that stand for their folders, `remote`
+    the values of charts whose templates are elsewhere, and `gaps` what limits leave out.
     """
 
     files: Sequence[Source]
@@ -97,7 +97,7 @@ def build(
 
     Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
     one, their other files of values; texts with variables get what these have. `rendering` is what programs have come
-    to, where they were run. `each_release` is that of `Run`.
+    to, where they were run. `each_release` is that of `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes() as notes:
@@ -116,9 +116,9 @@ def _render(
     built: Sequence[Built] = ()
     unbuilt: Sequence[UnbuiltOverlay] = ()
     if rows or (rendering is not None and rendering.builds):
-        from nodelint.forms.interface import Run
+        from nodelint.forms.interface import FormRun
 
-        run = Run(files, folder_files, rendering, each_release)
+        run = FormRun(list(files), folder_files, rendering, each_release)
         if rendering is not None and rendering.builds:
             from nodelint.forms.external.render import build_rendered
 
@@ -145,15 +145,18 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
             return True
         if row.endings and source.path.endswith(row.endings):
             return True
-        if row.words and any([word in source.text for word in row.words]):
-            return True
+        for word in row.words:
+            if word in source.text:
+                return True
     return False
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
     """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
     found: list[Unbuilt] = []
-    if any("kind:" not in file.text or any(row.may_install(file) for row in TABLE.rows) for file in files):
+    if any(
+        "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
+    ):
         from nodelint.inventory.remote_values import find_remote_values
 
         found += find_remote_values(files, {part for text in built for part in text.parts})
@@ -178,7 +181,7 @@ def read_inventory(
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
-    that of `Run`.
+    that of `FormRun`.
     """
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
@@ -223,9 +226,9 @@ def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
             found.sources += [source for source in more if source is not None]
             applying = []
         if _may_render(row, found.sources):
-            from nodelint.forms.interface import Run
+            from nodelint.forms.interface import FormRun
 
-            run = Run(found.sources, rendering=rendering)
+            run = FormRun(found.sources, rendering=rendering)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
             row.load().read_beside(run)
 
@@ -259,7 +262,7 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """The paths of the files that stand for their folders, of those asked for, and those beside files that were named."""
+    """The paths of the files that stand for their folders: those asked for, and those beside named files."""
     names = TABLE.names
     # Asked of each file of the run, and most end in another way.
     ending = [path for path in found.seen if path.endswith(names)]

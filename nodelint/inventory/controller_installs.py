@@ -28,7 +28,7 @@ def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
 def _read(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """The installations that a file names as such."""
     for row in TABLE.rows:
-        if row.may_install_controller(source):
+        if row.may_install_controller(source.path, source.text):
             yield from row.load().find_installs(source, files)
     for document, container in controller_containers(source):
         settings = tuple(container_settings(container, None))

@@ -22,7 +22,7 @@ def may_hold_remote_values(source: Source) -> bool:
     text = source.text
     if source.may_be_template or not source.path.endswith((".yaml", ".yml", ".json")):
         return False
-    return "kind:" not in text or any(row.may_install(source) for row in TABLE.rows)
+    return "kind:" not in text or any(row.may_install(source.path, source.text) for row in TABLE.rows)
 
 
 def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Unbuilt]:
@@ -38,7 +38,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
             continue
         judged = [(obj.node.start, obj.node.end) for obj in objects(source, foreign=True, more=True)]
         path = os.path.abspath(source.path)
-        rows = [row for row in TABLE.rows if row.may_install(source)]
+        rows = [row for row in TABLE.rows if row.may_install(source.path, source.text)]
         found: list[Unbuilt] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken, rows):

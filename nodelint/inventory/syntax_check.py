@@ -48,7 +48,8 @@ def _find_yaml_fault(source: Source, known: dict[str, object]) -> SyntaxFault | 
         is_repeated = error.first is not None and name not in TABLE.names
         return None if is_repeated else SyntaxFault(error.offset, error.message)
     row = next((row for row in TABLE.rows if name in (*row.names, *row.heads)), None)
-    if row is not None and (fault := row.load().find_root_fault(roots)) is not None:
+    fault: SyntaxFault | None = row.load().find_root_fault(roots) if row is not None else None
+    if fault is not None:
         return fault
     if row is not None or "values" in name:
         other = next((root for root in roots if root is not None and not is_mapping(root)), None)

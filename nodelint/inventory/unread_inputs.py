@@ -64,8 +64,8 @@ def find_unread_inputs(
                 yield shown[path], safe_read.error_reason(error)
             continue
         if fault is None and os.path.dirname(path) not in named:
-            row = next((row for row in TABLE.rows if os.path.basename(path) in row.names), None)
-            fault = row.load().find_missing_path(source) if row is not None else None
+            of_folder = next((row for row in TABLE.rows if os.path.basename(path) in row.names), None)
+            fault = of_folder.load().find_missing_path(source) if of_folder is not None else None
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
         has_language = TABLE.of_language(path) is not None
         if fault is not None and (has_language or not is_template):

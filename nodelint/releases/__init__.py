@@ -196,17 +196,17 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
     """What files state. What refers to others is looked up when all are known."""
     sources = list(sources)
     found: list[Evidence] = []
-    kept: dict[FormRow, list[object]] = {}
+    references: dict[FormRow, list[object]] = {}
     for source in sources:
         row = TABLE.stating_form(source.path) or TABLE.form_of_texts(source.path)
         if row is not None:
-            found += row.load().state_releases(source, kept.setdefault(row, []))
+            found += row.load().state_releases(source, references.setdefault(row, []))
         from nodelint.releases import scripts
 
         if is_readme(source.path):
             found += scripts.readme_evidence(source.path, source.text)
         elif not source.path.endswith(_FOR_READERS):
             found += scripts.evidence(source.path, source.text)
-    for row, references in kept.items():
-        found += row.load().resolve_releases(sources, references, found)
+    for row, found_references in references.items():
+        found += row.load().resolve_releases(sources, found_references, found)
     return Stated(found)

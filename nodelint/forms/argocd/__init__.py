@@ -1,8 +1,8 @@
 """Argo CD: Applications and ApplicationSets, which install charts and change the overlays that they apply.
 
-Files: any manifest with such an object. Renders what `kustomize` of a source makes of an overlay, by a request to whom
-builds folders. Asks for the chart of each source, with its values, for each Application that a set makes of its list, git
-and matrix generators. Not known: what other generators bring, and plugins.
+Files: any manifest with such an object. Renders what `kustomize` of a source makes of an overlay, by a request to
+whom builds folders. Asks for the chart of each source, with its values, for each Application that a set makes of its
+list, git and matrix generators. Not known: what other generators bring, and plugins.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from nodelint.forms.input_text import InputText
-    from nodelint.forms.interface import Run
+    from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.text import Node, Source
 
 
-def render(run: Run) -> None:
+def render(run: FormRun) -> None:
     """Put what Applications make of overlays in the place of these."""
     if run.folder_files:
         from nodelint.forms.argocd.kustomizations import apply_sources

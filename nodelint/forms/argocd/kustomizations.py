@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.argocd.charts import ARGO, list_sources
-from nodelint.forms.interface import Run
+from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built, UnbuiltOverlay
@@ -16,7 +16,7 @@ from nodelint.forms.requests import ApplyFolder
 from nodelint.text import Node
 
 
-def apply_sources(run: Run) -> Iterator[Built | UnbuiltOverlay]:
+def apply_sources(run: FormRun) -> Iterator[Built | UnbuiltOverlay]:
     """What Applications make of overlays, or why that cannot be built."""
     for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
@@ -33,7 +33,7 @@ def apply_sources(run: Run) -> Iterator[Built | UnbuiltOverlay]:
                     yield result._replace(cluster=own, label=source.path)
 
 
-def _apply(root: Node, part: Node, home: str, run: Run) -> Built | UnbuiltOverlay | None:
+def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | UnbuiltOverlay | None:
     """What an Application makes of the folder of a source; None where it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":

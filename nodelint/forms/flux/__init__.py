@@ -1,8 +1,8 @@
 """Flux: Kustomizations that apply folders, and HelmReleases that install charts.
 
-Files: any manifest with an object of Flux. Renders what a Kustomization makes of the overlay or the files of its folder:
-variables of `postBuild`, and patches, by a request to whom builds folders. Asks for the chart of each HelmRelease, with
-its values. Not known: what a Secret holds, and objects that are not in the repository.
+Files: any manifest with an object of Flux. Renders what a Kustomization makes of the overlay or the files of its
+folder: variables of `postBuild`, and patches, by a request to whom builds folders. Asks for the chart of each
+HelmRelease, with its values. Not known: what a Secret holds, and objects that are not in the repository.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from nodelint.forms.input_text import InputText
-    from nodelint.forms.interface import Run
+    from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from nodelint.text import Node, Source
 
 
-def read_beside(run: Run) -> None:
+def read_beside(run: FormRun) -> None:
     """Read the ConfigMaps whose values Kustomizations fill in."""
     from nodelint.forms.flux.kustomizations import read_config_maps
 
     run.sources += read_config_maps(run.sources, run.seen)
 
 
-def render(run: Run) -> None:
+def render(run: FormRun) -> None:
     """Put what Kustomizations make of folders in the place of these, where they change something."""
     from nodelint.forms.flux.kustomizations import apply_kustomizations
 

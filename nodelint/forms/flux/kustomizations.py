@@ -14,7 +14,7 @@ from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.forms.interface import Run
+from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
@@ -86,7 +86,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     return found
 
 
-def apply_kustomizations(run: Run, unbuilt: list[UnbuiltOverlay]) -> Iterator[Built]:
+def apply_kustomizations(run: FormRun, unbuilt: list[UnbuiltOverlay]) -> Iterator[Built]:
     """What Kustomizations make of the overlays and files that they apply.
 
     That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
@@ -109,7 +109,7 @@ def apply_kustomizations(run: Run, unbuilt: list[UnbuiltOverlay]) -> Iterator[Bu
             yield patched
 
 
-def _build_patched(kustomization: FluxKustomization, run: Run) -> Built | UnbuiltOverlay | None:
+def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | UnbuiltOverlay | None:
     """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
@@ -130,7 +130,7 @@ def _changes_objects(root: Node) -> bool:
 def _list_fields(root: Node) -> dict[str, Node]:
     """The fields of a kustomization that do the same, each with its value."""
     spec = root.get("spec")
-    named = {name: (name,) for name in _SAME}
+    named: dict[str, tuple[str, ...]] = {name: (name,) for name in _SAME}
     named |= {"namespace": ("targetNamespace",), "commonAnnotations": ("commonMetadata", "annotations")}
     named |= {"labels": ("commonMetadata", "labels")}
     values = {name: spec.find(*path) for name, path in named.items()} if spec is not None else {}

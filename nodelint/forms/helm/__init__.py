@@ -1,8 +1,8 @@
 """Helm: charts of the repository, filled in with their values as helm fills them in, without running it.
 
-Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with each
-further file of values, and with the values of each release that another form asks for. States releases by what installs
-Karpenter's chart, and by commands of helm. Not known: what is fetched, what the cluster says, and values of Secrets.
+Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with
+each further file of values, and with the values of each release that another form asks for. States releases by what
+installs Karpenter's chart, and by commands of helm. Not known: what is fetched, what the cluster says, and Secrets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from nodelint.forms.interface import Run
+    from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
     from nodelint.forms.syntax_check import SyntaxFault
@@ -29,7 +29,7 @@ def find_objects(values: Node, document: Document) -> Iterator[Object]:
     return values_objects.find_objects(values, document)
 
 
-def read_beside(run: Run) -> None:
+def read_beside(run: FormRun) -> None:
     """Read values, releases and templates that have a part in the templates of a run and do not name Karpenter."""
     if run.is_rendered("helm"):
         return
@@ -47,7 +47,7 @@ def may_fill(sources: Sequence[Source]) -> bool:
     return any(source.may_be_template for source in sources)
 
 
-def render(run: Run) -> None:
+def render(run: FormRun) -> None:
     """Fill in the templates of charts, but where helm has rendered them."""
     if not run.is_rendered("helm"):
         from nodelint.forms.helm.filled_charts import filled_charts
@@ -99,7 +99,7 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
     return unread_inputs.find_root_fault(roots)
 
 
-def state_releases(source: Source, kept: list[object]) -> Iterator[Evidence]:
+def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
     """What a manifest, or values, state by what installs Karpenter's chart."""
     from nodelint.forms.helm import statements
 

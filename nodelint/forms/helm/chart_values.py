@@ -35,7 +35,7 @@ def find_releases(
     by_path = {os.path.abspath(source.path): source for source in sources}
     named = [source for source in sources if holders is not None and os.path.basename(source.path) in TABLE.names]
     for source in sources if holders is None else dict.fromkeys((*holders, *named)):
-        rows = [row for row in TABLE.rows if row.may_install(source)] if folders else ()
+        rows = [row for row in TABLE.rows if row.may_install(source.path, source.text)] if folders else ()
         if not rows or source.may_be_template:
             continue
         tree = RepositoryTree.around(source, by_path)
@@ -65,7 +65,8 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
         for folder, layers in row.load().install_known_charts(charts, sources) if row.endings else ():
             path = paths[folder]
             whole = values_root(charts[path])
-            for layer in layers if whole is not None else ():
+            if whole is None:
+                continue
+            for layer in layers:
                 whole = layer.apply(whole)
-            if whole is not None:
-                yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+            yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)

@@ -1,7 +1,7 @@
 """helmfile: releases of charts, each with its values.
 
-Files: `helmfile.yaml` and the like, and files below `helmfile.d/`. Renders nothing itself: it asks for the chart of each
-release that is installed. Not known: a helmfile that is a template (`.gotmpl`), secrets, and values of environments.
+Files: `helmfile.yaml` and the like, and files below `helmfile.d/`. Renders nothing itself: it asks for the chart of
+each release that is installed. Not known: a helmfile that is a template (`.gotmpl`), secrets, values of environments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Kustomize: overlays, built as kustomize builds them, without running it.
 
-Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and what they name in the same repository. Renders each
-overlay that no other takes in, and for other forms a folder that a controller applies. Not known: what kustomize would
-fetch, plugins and functions that it would run; such an overlay is not built, and that is said.
+Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and what they name in the same repository. Renders
+each overlay that no other takes in, and for other forms a folder that a controller applies. Not known: what kustomize
+would fetch, plugins and functions that it would run; such an overlay is not built, and that is said.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from nodelint.forms.interface import Run
+    from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built, UnbuiltOverlay
@@ -31,7 +31,7 @@ def is_part(path: str) -> bool | None:
     return is_patch(path)
 
 
-def render(run: Run) -> None:
+def render(run: FormRun) -> None:
     """Build the overlays that no program has rendered."""
     from nodelint.forms.kustomize.overlays import build_native
 
@@ -42,7 +42,7 @@ def render(run: Run) -> None:
     run.unbuilt += unbuilt
 
 
-def apply_folder(request: ApplyFolder, run: Run) -> Built | UnbuiltOverlay | None:
+def apply_folder(request: ApplyFolder, run: FormRun) -> Built | UnbuiltOverlay | None:
     """What a controller makes of a folder; None where no object is Karpenter's."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied

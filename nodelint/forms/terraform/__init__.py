@@ -1,8 +1,9 @@
-"""Terraform: HCL and its JSON, modules, variables, `templatefile`, Terragrunt, evaluated without running Terraform.
+"""Terraform: HCL and its JSON, modules, variables, `templatefile`, Terragrunt, evaluated and not run.
 
-Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block fills in. Reads manifests that
-stand in HCL as objects and in heredocs; renders each text with what its variables come to in each root module; asks for
-the chart of each `helm_release`. Not known: data sources, resources of others, providers' functions, and modules elsewhere.
+Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block fills in. Reads manifests
+that stand in HCL as objects and in heredocs; renders each text with what its variables come to in each root module;
+asks for the chart of each `helm_release`. Not known: data sources, resources of others, functions of providers, and
+modules elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nodelint.edits.writer import Dialect
-    from nodelint.forms.interface import Run
+    from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built, Unbuilt
     from nodelint.forms.requests import InstallChart
@@ -61,7 +62,7 @@ def may_fill(sources: Sequence[Source]) -> bool:
     return any_filled(sources)
 
 
-def render(run: Run) -> None:
+def render(run: FormRun) -> None:
     """Fill in the texts of Terraform, and tell their sources of which root modules they are."""
     if not (may_fill(run.sources) or any(source.may_be_template for source in run.sources)):
         return
@@ -115,22 +116,22 @@ def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
     return SyntaxFault(*found) if found is not None else None
 
 
-def state_releases(source: Source, kept: list[object]) -> Iterator[Evidence]:
+def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
     """What the blocks of a file state; variables are looked up when all files are known."""
     from nodelint.forms.terraform.statements import Module
 
     module = Module(source.path, source.text)
-    kept += module.references
+    references += module.references
     return iter(module.evidence)
 
 
 def resolve_releases(
-    sources: Sequence[Source], kept: Sequence[object], known: Sequence[Evidence]
+    sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
     """What variables and locals state in the folders of those that use them, and versions of `helm_release`."""
     from nodelint.forms.terraform import statements
 
-    return statements.resolve_releases(sources, kept, known)
+    return statements.resolve_releases(sources, references, known)
 
 
 def read_roots(source: Source) -> list[Node]:

@@ -249,7 +249,7 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
 def resolve_releases(
     sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """What references come to, and what `helm_release` blocks state by values that only Terraform's own files tell."""
+    """What references come to, and what `helm_release` blocks state by values that other files tell."""
     texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
     found = list(resolved(references, lambda path: texts.get(path) or _read(path)))  # type: ignore[arg-type]
     yield from found
