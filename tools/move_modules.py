@@ -137,7 +137,7 @@ MODULES = {
     "lint.run_overlays": "rule.node_overlays",
     "lint.suppressions": "rule.suppressions",
     "lint.target": "rule.target",
-    "lint.templates": "rule.templates",
+    "lint.templates": "forms.helm.templates",
     "lint.built_objects": "lint.rendered",
     "lint.config": "config.settings",
     "lint.config_file": "config.file",

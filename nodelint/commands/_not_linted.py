@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.files.discover import SET_ASIDE, YAML_ENDINGS
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, patched_in
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
 from nodelint.report.skipped import Unread
 
@@ -186,8 +185,8 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
     for obj in objects:
         path = obj.source.path
         if obj.partial:
-            own = os.path.basename(path) in KUSTOMIZATIONS
-            folder = os.path.dirname(path) if own else patched_in(path)
+            own = os.path.basename(path) in TABLE.names
+            folder = os.path.dirname(path) if own else TABLE.find_patched_folder(path)
             if folder is not None and os.path.abspath(folder) not in shown_already:
                 counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
     if counts:

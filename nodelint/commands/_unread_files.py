@@ -227,7 +227,7 @@ class _Side:
 
 def _is_in_chart(path: str, folder: str) -> bool:
     """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
-    from nodelint.files.links import CHART
+    from nodelint.forms.lib.chart_places import CHART
 
     below = path.removeprefix(folder)
     always = below in (CHART, "values.yaml") or below.startswith(

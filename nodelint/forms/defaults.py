@@ -18,7 +18,7 @@ read_embedded = find_objects = install_charts = install_known_charts = find_give
     _nothing
 )
 find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
-find_installs = find_plain_values = list_unread_values = _nothing
+find_installs = find_plain_values = list_unread_values = find_including_templates = read_roots = _nothing
 
 
 def _false(*_: Any) -> bool:
@@ -26,7 +26,7 @@ def _false(*_: Any) -> bool:
     return False
 
 
-may_embed = is_part = may_fill = owns = _false
+may_embed = is_part = may_fill = owns = builds_on = _false
 
 
 def is_required(path: str) -> bool:
@@ -39,7 +39,7 @@ def _none(*_: Any) -> None:
 
 
 apply_folder = find_fault = find_root_fault = find_missing_path = _none
-read_beside = render = note_gaps = _none
+read_beside = render = note_gaps = forget = find_patched_folder = _none
 
 
 def writer_of(style: str) -> Any:

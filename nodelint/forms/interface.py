@@ -139,6 +139,15 @@ class Form(Protocol):
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
 
+    def find_patched_folder(self, path: str) -> str | None:
+        """The folder whose own file names a file as a patch; None where none does."""
+
+    def builds_on(self, patch: str, base: str) -> bool:
+        """Whether a folder that names a patch takes the file of another object."""
+
+    def forget(self) -> None:
+        """Forget what was read of such files: for a process that outlives a change of one."""
+
     def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
         """What charts make pools and classes of, in values that a document holds."""
 
@@ -149,6 +158,9 @@ class Form(Protocol):
 
     def read_beside(self, run: FormRun) -> None:
         """Add to `run.sources` files that have to be read too, and were not, for they do not name Karpenter."""
+
+    def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
+        """Templates that include what a named template among the sources makes, and do not name Karpenter."""
 
     # -- what is installed, applied and rendered
 

@@ -151,12 +151,16 @@ class FormTable:
         self.aside = (*self.made, *self.set_aside)
         self.names = _join([row.names for row in rows])
         self.heads = _join([row.heads for row in rows])
+        self.package_heads = _join([row.heads for row in rows if row.folders])
         self.stating = _join([row.stating for row in rows])
         self.stating_words = tuple([word for row in rows for word in row.stating_words])
         self.installs = tuple([word.encode() for row in rows for word in row.installs])
         self.installing_names = tuple([row.installing_name for row in rows if row.installing_name])
         self.installing_words = _join([row.installing_words for row in rows])
         self.applies = tuple([row.applies for row in rows if row.applies])
+        self.embedding = tuple([row.name for row in rows if row.hosts])
+        self.no_yaml = _join([row.glanced for row in rows if row.stating])
+        self.host_names = _join([(row.name, *row.styles) for row in rows if row.hosts])
         self.kinds = _join([row.kinds for row in rows])
 
     def is_part(self, path: str) -> bool | None:
@@ -166,6 +170,21 @@ class FormTable:
                 found: bool | None = row.load().is_part(path)
                 return found
         return False
+
+    def find_patched_folder(self, path: str) -> str | None:
+        """The folder whose own file names a file as a patch; None where none does."""
+        found = (row.load().find_patched_folder(path) for row in self.rows if row.names)
+        return next((folder for folder in found if folder is not None), None)
+
+    def builds_on(self, patch: str, base: str) -> bool:
+        """Whether a folder that names a patch takes the file of another object."""
+        return any(row.load().builds_on(patch, base) for row in self.rows if row.names)
+
+    def forget(self) -> None:
+        """Forget what forms have read: for a process that outlives a change of their files."""
+        for row in self.rows:
+            if row.names:
+                row.load().forget()
 
     def of_host(self, word: str) -> FormRow | None:
         """The form of texts with this ending, or in a fence of this word, or of this name; None for all others."""

@@ -233,6 +233,13 @@ def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
             row.load().read_beside(run)
 
 
+def read_named_templates(found: Discovery) -> None:
+    """Read templates that do not name Karpenter and take in one that does; they become sources of what was found."""
+    for row in TABLE.rows:
+        if row.folders and any(source.may_be_template for source in found.sources):
+            found.sources += row.load().find_including_templates(found.sources, found.seen)
+
+
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
     languages = [

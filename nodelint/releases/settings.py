@@ -13,19 +13,15 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install)\b[^;|&]{0,2000}karpenter")
 
-INSTALLING = (
-    *("HelmRelease", "Application", "helmCharts", "helm_release", "releases:", "helm upgrade", "helm install"),
-    *("karpenter/controller", "settings:", "settings."),
-)
+INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
-
-TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
 
 
 class StatedSetting(NamedTuple):

@@ -11,9 +11,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import OUTSIDE, gate
 from nodelint.files.gitignore import Ignored, entered
 from nodelint.files.globs import READ_ALL, Excluded
-from nodelint.files.links import CHART
 from nodelint.files.safe_read import is_inside, repository
-from nodelint.forms.lib.chart_places import OTHER_VALUES, TRIAL_VALUES
+from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES, TRIAL_VALUES
 from nodelint.forms.lib.values import content_of, nodes_of, read
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.text import Node

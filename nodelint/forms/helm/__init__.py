@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
@@ -40,6 +40,13 @@ def read_beside(run: FormRun) -> None:
     run.sources += read_releases(run.sources, run.installing, run.also)
     run.sources += values_beside(run.sources, run.seen)
     run.sources += values_elsewhere(run.sources, run.seen)
+
+
+def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
+    """The templates that include what a named template among the sources makes, and are no sources by themselves."""
+    from nodelint.forms.helm import including_templates
+
+    return including_templates.find_including_templates(sources, seen)
 
 
 def may_fill(sources: Sequence[Source]) -> bool:

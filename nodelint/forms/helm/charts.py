@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from nodelint.base.tuples import NamedTuple
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
 from nodelint.forms.lib.chart_places import (
     _FOLDER,
+    CHART,
     OTHER_VALUES,
     TRIAL_VALUES,
     chart_around,

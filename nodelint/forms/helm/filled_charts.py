@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
 from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import merged, nodes_of, own_roots, read

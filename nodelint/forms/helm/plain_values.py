@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from nodelint.files.links import CHART
 from nodelint.forms.helm.values_files import beside
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE

@@ -13,12 +13,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_places import chart_around
+from nodelint.forms.lib.chart_places import CHART, chart_around
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of, own_roots
 from nodelint.forms.registry import TABLE

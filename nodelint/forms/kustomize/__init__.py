@@ -31,6 +31,27 @@ def is_part(path: str) -> bool | None:
     return is_patch(path)
 
 
+def find_patched_folder(path: str) -> str | None:
+    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    from nodelint.forms.kustomize.kustomizations import patched_in
+
+    return patched_in(path)
+
+
+def builds_on(patch: str, base: str) -> bool:
+    """Whether an overlay that names a patch takes the file of another object, directly or by way of others."""
+    from nodelint.forms.kustomize import kustomizations
+
+    return kustomizations.builds_on(patch, base)
+
+
+def forget() -> None:
+    """Read every kustomization anew: for a process that outlives a change of one."""
+    from nodelint.forms.kustomize import kustomizations
+
+    kustomizations.forget()
+
+
 def render(run: FormRun) -> None:
     """Build the overlays that no program has rendered."""
     from nodelint.forms.kustomize.overlays import build_native

@@ -6,8 +6,10 @@ import os
 import re
 
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
+from nodelint.forms.registry import HELM
 
+CHART = HELM.heads[0]
+"""The file that makes a folder a chart."""
 _FOLDER = "templates"
 
 

@@ -49,3 +49,7 @@ class CollectionNode(Node):
     __slots__ = ("collection",)
 
     collection: Collection
+
+
+UNSET = "${unset}"
+"""Stands in a text for a value that is not known: a placeholder."""

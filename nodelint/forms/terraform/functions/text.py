@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from nodelint.forms.lib.made_nodes import scalar, sequence
-from nodelint.forms.terraform.encode import UNSET, json_pieces
+from nodelint.forms.lib.made_nodes import UNSET, scalar, sequence
+from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.functions.collections import (
     Function,
     has_clusters,
