@@ -254,6 +254,10 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
             place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
         }
         found.unreadable += find_unread_inputs(found, inventory.built, inventory.folder_files, named)
+    if found.installing or found.applying:
+        from nodelint.inventory.unread_inputs import find_broken_installs
+
+        found.unreadable += find_broken_installs(found)
     for overlay in inventory.unbuilt:
         place = f"{overlay.why.path}:{overlay.why.line}"
         if overlay.fails and all(path != place for path, _ in found.unreadable):

@@ -13,6 +13,7 @@ from nodelint.files import safe_read
 from nodelint.files.discover import Discovery
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.forms.rendered import Built
 from nodelint.inventory.syntax_check import find_fault
@@ -74,6 +75,26 @@ def find_unread_inputs(
             yield f"{shown[path]}:{place.line}{column}", f"cannot be read: {fault.message}"
     for row in rows:
         yield from row.load().find_lost_inputs(found.sources)
+
+
+def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
+    """The files that may install a chart, or change a folder, and that are no YAML: `path:line`, and why.
+
+    Asked are those that were read. What holds template code is filled in by somebody before.
+    """
+    paths = {os.path.abspath(path) for path in (*found.installing, *found.applying)}
+    named = {path.partition(":")[0] for path, _ in found.unreadable}
+    for source in found.sources:
+        if os.path.abspath(source.path) not in paths or source.path in named or source.masked:
+            continue
+        if any(source.concerns_karpenter(problem.offset) for problem in source.problems):
+            continue  # a finding says it
+        if "{{" in source.text or nodes_of(source):
+            continue
+        _, fault = find_fault(source.path, source.text.encode())
+        if fault is not None:
+            place = source.position(fault.offset)
+            yield f"{source.path}:{place.line}", f"cannot be read: {fault.message}"
 
 
 def _is_of_concern(

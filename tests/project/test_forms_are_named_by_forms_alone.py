@@ -1,4 +1,4 @@
-"""No module outside of `forms/` names a form in code: it asks the registry. What users read and write may name one."""
+"""Outside of `forms/`, no module names a form in code: it asks the registry. What users read or write may."""
 
 from __future__ import annotations
 

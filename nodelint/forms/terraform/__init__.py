@@ -1,9 +1,9 @@
 """Terraform: HCL and its JSON, modules, variables, `templatefile`, Terragrunt, evaluated and not run.
 
-Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block fills in. Reads manifests
-that stand in HCL as objects and in heredocs; renders each text with what its variables come to in each root module;
-asks for the chart of each `helm_release`. Not known: data sources, resources of others, functions of providers, and
-modules elsewhere.
+Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block fills in. It reads
+manifests that stand in HCL as objects and in heredocs; renders each text with what its variables come to in each root
+module; asks for the chart of each `helm_release`. Not known: data sources, resources of others, functions of
+providers, and modules elsewhere.
 """
 
 from __future__ import annotations

@@ -41,7 +41,12 @@ class _TerraformRun:
         built = make_built((back,), text.template, fixing=True)
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
-        parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
+        given = [
+            os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
+        ]
+        parts = tuple(
+            dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
+        )
         return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
