@@ -8,16 +8,11 @@ from collections.abc import Iterator
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.pods import Daemon, pod_of
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
+from nodelint.model.controller_settings import container_settings, controller_containers, gates_of
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.releases.settings import (
-    ControllerFacts,
-    StatedSetting,
-    container_settings,
-    controller_containers,
-    gates_of,
-)
+from nodelint.releases.settings import ControllerFacts, StatedSetting
 from nodelint.text import Source
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
