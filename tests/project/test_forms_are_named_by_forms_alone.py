@@ -61,7 +61,7 @@ ALLOWED = {
 def code_texts(path: Path) -> Iterator[tuple[int, str]]:
     """The identifiers and strings of a module with their lines; docstrings and comments are left out."""
     tree = syntax_tree(path)
-    told = {
+    docstrings = {
         id(statement.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -70,7 +70,7 @@ def code_texts(path: Path) -> Iterator[tuple[int, str]]:
     }
     for node in nodes(path):
         line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in told:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
             yield line, node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
         for field in ("id", "attr", "arg", "name", "module"):
             value = getattr(node, field, None)
