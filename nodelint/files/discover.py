@@ -194,7 +194,9 @@ class _Block:
             return
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
-        marks = Marks(joined, "\n".join([file for file, _ in files]))
+        names = "\n".join([file for file, _ in files])
+        marks = Marks(joined, names)
+        marks.search_forms(joined, names)
         self._note(files, marks)
         karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
         if karpenter or marks.buffers or found.also is not None:

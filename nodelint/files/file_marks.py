@@ -7,7 +7,7 @@ from nodelint.forms.registry import TABLE
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import AnyStr
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
@@ -54,17 +54,24 @@ class Marks:
     Most marks are in few files. What is not in the joined content of some files is not searched in each of them.
     """
 
+    installs: Sequence[bytes] = ()
+    applies: Sequence[tuple[bytes, ...]] = ()
+    installing_names: Sequence[str] = ()
+
     def __init__(self, block: bytes, names: str) -> None:
         """Search the joined contents of files, and their joined names."""
         self.alone = find_marks(block, _STATES_ALONE)
         self.settings = find_marks(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
-        self.installs = find_marks(block, TABLE.installs)
-        self.applies = [words for words in TABLE.applies if len(find_marks(block, words)) == len(words)]
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
-        self.installing_names = find_marks(names, TABLE.installing_names)
-        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, TABLE.stating) != ()
+        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, TABLE.stating_in_names) != ()
         """Whether a file that does not name Karpenter may state a release."""
+
+    def search_forms(self, block: bytes, names: str) -> None:
+        """Search for what installs charts and changes folders, by whatever form."""
+        self.installs = find_marks(block, TABLE.installs)
+        self.applies = [words for words in TABLE.applies if block.find(words[0]) >= 0 and holds_all(block, words)]
+        self.installing_names = find_marks(names, TABLE.installing_names)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
         """Whether a file may state a release; `ours` says that it names Karpenter."""
@@ -89,7 +96,7 @@ class Marks:
     def may_change_overlays(self, data: bytes) -> bool:
         """Whether a file may hold what changes the objects of a folder that it applies."""
         for words in self.applies:  # noqa: SIM110
-            if len(find_marks(data, words)) == len(words):
+            if holds_all(data, words):
                 return True
         return False
 
@@ -106,6 +113,14 @@ def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
         if data.find(mark) >= 0:
             return True
     return False
+
+
+def holds_all(data: bytes, marks: Iterable[bytes]) -> bool:
+    """Whether all of some marks are in a content."""
+    for mark in marks:  # noqa: SIM110
+        if data.find(mark) < 0:
+            return False
+    return True
 
 
 def may_make_pods(file: str, data: bytes) -> bool:

@@ -153,6 +153,8 @@ class FormTable:
         self.heads = _join([row.heads for row in rows])
         self.package_heads = _join([row.heads for row in rows if row.folders])
         self.stating = _join([row.stating for row in rows])
+        others = [(ending, [*self.stating[:at], *self.stating[at + 1 :]]) for at, ending in enumerate(self.stating)]
+        self.stating_in_names = tuple([ending for ending, rest in others if not _holds_any(ending, rest)])
         self.stating_words = tuple([word for row in rows for word in row.stating_words])
         self.installs = tuple([word.encode() for row in rows for word in row.installs])
         self.installing_names = tuple([row.installing_name for row in rows if row.installing_name])

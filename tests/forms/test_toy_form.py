@@ -85,7 +85,7 @@ def test_its_objects_are_those_of_the_inventory(toy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "printed"),
     [
         (("check", "."), ("mistake", "pools.toy")),
         (("explain", "."), ("general",)),
@@ -93,7 +93,7 @@ def test_its_objects_are_those_of_the_inventory(toy: Path) -> None:
         (("plan", "--old", "old", "."), ("general",)),
     ],
 )
-def test_the_commands_find_them(toy: Path, command: tuple[str, ...], said: tuple[str, ...]) -> None:
+def test_the_commands_find_them(toy: Path, command: tuple[str, ...], printed: tuple[str, ...]) -> None:
     if command[0] == "check":
         (toy / "pools.toy").write_text("# karpenter.sh\ngeneral: c\nmistake: notacategory\n")
     if command[0] == "plan":
@@ -101,5 +101,5 @@ def test_the_commands_find_them(toy: Path, command: tuple[str, ...], said: tuple
         command = (*command[:-1], "new")
         write_files(toy / "new", {"pools.toy": "# karpenter.sh\ngeneral: c\n", "class.yaml": nodeclass()})
     done = run(command, toy, {**os.environ, "NODELINT_NOW": NOW})
-    for words in said:
+    for words in printed:
         assert words in done.stdout + done.stderr

@@ -30,14 +30,12 @@ ALLOWED = {
     "commands/_fast_argv.py": "the flags --helm and --kustomize",
     "commands/_help.py": "the flags --helm and --kustomize",
     "commands/_lint_setup.py": "the flags --helm and --kustomize, and their help",
-    "commands/_hook.py": "the pattern of files in a hook that is written for users",
     "commands/_detect_setup.py": "words by which `init` tells how a repository writes its objects",
     "commands/init.py": "words by which `init` tells how a repository writes its objects",
     "commands/_not_linted.py": "the flags --helm and --kustomize, and folders that tools make",
     "commands/_check_run.py": "a word of a path: whether to look for overlays",
     "commands/_fit_run.py": "words of a message",
     "config/settings.py": "the settings `helm` and `kustomize`",
-    "convert/members.py": "words of a message",
     "drift/stored_form.py": "words of a message",
     "files/file_marks.py": "labels of charts and the key below which values stand, wherever they are installed",
     "karpenter/userdata/family_mismatch.py": "words of a message",
@@ -63,7 +61,7 @@ ALLOWED = {
 def code_texts(path: Path) -> Iterator[tuple[int, str]]:
     """The identifiers and strings of a module with their lines; docstrings and comments are left out."""
     tree = syntax_tree(path)
-    told = {
+    docstrings = {
         id(statement.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -72,7 +70,7 @@ def code_texts(path: Path) -> Iterator[tuple[int, str]]:
     }
     for node in nodes(path):
         line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in told:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
             yield line, node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
         for field in ("id", "attr", "arg", "name", "module"):
             value = getattr(node, field, None)
