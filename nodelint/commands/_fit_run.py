@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from nodelint.base.budget import RUN
+from nodelint.base.tuples import NamedTuple
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -41,29 +42,24 @@ if TYPE_CHECKING:
     from nodelint.rule.context import Context
 
 
-def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+class FitRequest(NamedTuple):
+    """What a run of `fit` is asked for: one workload or all, a format, and whether nodes and their cost."""
+
+    workload: str | None = None
+    form: str = "text"
+    cost: bool = False
+
+
+def fit_workloads(paths: Sequence[str], request: FitRequest, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
-    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
-    found = discovered(paths or (".",), settings, PATTERN)
+    found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if request.cost else PATTERN)
     tree = _tree(found, settings, fact_flags, paths)
-    chosen = _chosen(tree, workload)
-    from nodelint.report import fit as report
-
-    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
-    if form == "json":
-        echo_json(report.fit_json(fits))
-    elif not fits:
-        from nodelint.model.messages import counted
-
-        echo(f"Nothing to fit: no workload in {counted(found.files, 'file')}.")
-    elif form == "markdown":
-        echo(report.fit_markdown(fits))
-    else:
-        shown = look()
-        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    fits = [tree.fit(style) for style in _chosen(tree, request.workload) if not RUN.is_over()]
+    _show(tree, fits, request, found.files)
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
@@ -73,6 +69,32 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     if places:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def _show(tree: Tree, fits: Sequence[WorkloadFit], request: FitRequest, files: int) -> None:
+    """Print which pool takes which workload, and what they cost where that is asked for."""
+    from nodelint.report import fit as report
+
+    cost = None
+    if request.cost:
+        from nodelint.fit.cost import cost_of
+        from nodelint.report.cost import cost_json, cost_markdown, cost_text
+
+        cost = cost_of(tree, fits)
+    if request.form == "json":
+        echo_json(report.fit_json(fits) | ({"cost": cost_json(cost)} if cost is not None else {}))
+    elif not fits:
+        from nodelint.model.messages import counted
+
+        echo(f"Nothing to fit: no workload in {counted(files, 'file')}.")
+    elif request.form == "markdown":
+        echo(report.fit_markdown(fits))
+        echo(f"\n{cost_markdown(cost)}" if cost is not None else "", nl=cost is not None)
+    else:
+        shown = look()
+        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+        if cost is not None:
+            echo(f"\n{cost_text(cost, shown.width)}")
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:

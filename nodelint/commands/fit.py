@@ -9,7 +9,7 @@ import click
 from nodelint.commands import exclude, include, versions
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
-from nodelint.commands._fit_run import fit_workloads
+from nodelint.commands._fit_run import FitRequest, fit_workloads
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._output import FIT_FORMATS
 from nodelint.commands._shell_completion import files, workloads
@@ -38,6 +38,9 @@ Exit codes:
 @click.option(
     "--workload", metavar="KIND/NAME", shell_complete=workloads, help="Only this workload, such as deployment/web."
 )
+@click.option(
+    "--cost", is_flag=True, help="Pack all pods onto nodes, and show how many these are and what they cost."
+)
 @click.option("--format", "form", type=WordChoice(FIT_FORMATS), default="text", show_default=True)
 @colour_option
 @include
@@ -45,7 +48,7 @@ Exit codes:
 @facts_options
 @versions
 @timeout_option
-def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+def command(paths: Sequence[str], workload: str | None, cost: bool, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
@@ -56,6 +59,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
     Examples:
       nodelint fit manifests/
       nodelint fit clusters/prod --workload deployment/web
+      nodelint fit clusters/prod --cost
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    fit_workloads(paths, workload, form, **flags)
+    fit_workloads(paths, FitRequest(workload, form, cost), **flags)
