@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.printable import escaped_json
 from nodelint.commands import (
     CLEAN,
     UNUSABLE,
@@ -16,7 +17,6 @@ from nodelint.commands import (
     echo_json,
     exclude,
     include,
-    output_format,
     say,
     say_switched_off,
     session_of,
@@ -30,6 +30,7 @@ from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
+from nodelint.commands._output import EXPLAIN_FORMATS, give_out, options_for, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._shell_completion import files, nodepools
 from nodelint.commands._terminal import colour_option, look
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
     from nodelint.files.discover import Discovery
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
+    from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
 _EXIT = """
@@ -61,7 +64,7 @@ Exit codes:
 @click.option(
     "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
 )
-@output_format
+@options_for(EXPLAIN_FORMATS)
 @colour_option
 @include
 @exclude
@@ -69,7 +72,12 @@ Exit codes:
 @versions
 @timeout_option
 def command(
-    paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Unpack[ExplainFlags]
+    paths: Sequence[str],
+    nodepool: str | None,
+    types: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    **flags: Unpack[ExplainFlags],
 ) -> None:
     """Show which instance types each NodePool can launch, with which image, and what removed the rest.
 
@@ -78,6 +86,7 @@ def command(
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
+    wanted = outputs_of(outputs, output)
     fact_flags = FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
@@ -112,23 +121,43 @@ def command(
     }
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if pools or form == "json":
-        _show(resolutions, facts, form, None if types else 5)
+    if pools or all(form == "json" for form, _ in wanted):
+        _give_out(wanted, resolutions, facts, None if types else 5)
     else:
         echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
 
-def _show(resolutions: Sequence[Resolution], facts: AwsFacts, form: str, most: int | None) -> None:
-    """Print what pools can launch, `most` of the cheapest types of each; None for all of them."""
+def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts: AwsFacts, most: int | None) -> None:
+    """Print or write what pools can launch, `most` of the cheapest types of each; None for all of them."""
     from nodelint.report import explain as report
+    from nodelint.report.style import PLAIN
 
-    if form == "json":
-        echo_json(report.explain_json(resolutions, facts))
-    else:
-        shown = look()
-        echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
+    def text(style: TextStyle) -> str:
+        return report.explain_text(resolutions, facts, width=style.width, cheapest=most, style=style.style)
+
+    def page() -> str:
+        from nodelint.report.pools_html import pools_html
+
+        return pools_html("nodelint explain", resolutions)
+
+    def render(form: str) -> str:
+        if form == "json":
+            import json
+
+            return escaped_json(
+                json.dumps(report.explain_json(resolutions, facts), indent=2, ensure_ascii=False) + "\n"
+            )
+        return page() if form == "html" else f"{text(PLAIN)}\n"
+
+    def show(form: str) -> None:
+        if form == "json":
+            echo_json(report.explain_json(resolutions, facts))
+        else:
+            echo(page().rstrip("\n") if form == "html" else text(look()))
+
+    give_out(wanted, render, show)
 
 
 def _resolve(pool: NodePool, context: Context) -> Resolution:

@@ -25,17 +25,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
 
-HOURS_A_MONTH = 730
-"""As AWS reckons a month."""
-
 MOST_PODS = 50_000
 """More pods than these are not packed."""
 
 
 class NodeCost(NamedTuple):
-    """Nodes of one pool and one type. `price` is of one of them for an hour, in USD, the fee of EKS Auto Mode included.
+    """Nodes of one pool and one type: the cheapest on demand that holds the pods, None if no price is known.
 
-    `type` is the cheapest on demand that holds the pods, None where no price of these types is known.
+    `price` is of one node for an hour, in USD, with the fee of EKS Auto Mode.
     """
 
     pool: EmptyPool
@@ -321,8 +318,8 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         shown = ", ".join([*reasons][:3]) + (", …" if len(reasons) > 3 else "")
         yield f"{counted(len(scaled), 'workload')} with bounds for the number of pods ({shown})"
     yield (
-        "not in it: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, and "
-        "what consolidation saves"
+        "not in it: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
+        "and what consolidation saves"
     )
 
 

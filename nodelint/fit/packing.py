@@ -262,8 +262,8 @@ class ZoneSpread:
     def next_zone(self, requirements: Requirements) -> str | None:
         """The zone with the fewest pods that requirements admit, and that another pod leaves even enough."""
         least = min(self.counts.values()) if self._has_enough else 0
-        wanted = requirements[ZONE] if ZONE in requirements else None
-        able = [zone for zone in self.counts if wanted is None or wanted.admits(zone)]
+        wanted = requirements.get(ZONE)
+        able = [zone for zone in self.counts if wanted.admits(zone)]
         zone = min(able, key=lambda name: self.counts[name], default=None)
         return zone if zone is not None and self.counts[zone] + 1 - least <= self._skew else None
 

@@ -100,7 +100,7 @@ class TopologyKey(NamedTuple):
     """A label over whose values pods are to be spread, or to be near to other pods or away from them.
 
     `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
-    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is the entry that holds it.
+    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is the whole entry.
     """
 
     node: Node

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.fit.tree import nearness
 from nodelint.model.cluster_objects import SCALER_KINDS, ClusterObject, Workload
 from nodelint.text import Node
 
@@ -43,8 +43,7 @@ class Scalers:
 
 def _nearest(workload: Workload, scalers: Sequence[ClusterObject]) -> list[ClusterObject]:
     """The scalers that stand nearest to a workload: overlays of several clusters may have one of a name each."""
-    folder = os.path.dirname(workload.source.path)
-    near = [len(os.path.commonprefix([folder, os.path.dirname(scaler.source.path)])) for scaler in scalers]
+    near = [nearness(workload.source.path, scaler.source.path) for scaler in scalers]
     return [scaler for scaler, common in zip(scalers, near, strict=True) if common == max(near)]
 
 

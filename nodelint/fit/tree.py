@@ -248,7 +248,7 @@ class Tree:
         folder = os.path.dirname(workload.source.path)
         found = self._pools_near.get(folder)
         if found is None:
-            near = [_nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
+            near = [nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
             nearest: dict[str, int] = {}
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
@@ -343,7 +343,7 @@ def _shape_of(pod: Pod) -> object:
     )
 
 
-def _nearness(path: str, other: str) -> int:
+def nearness(path: str, other: str) -> int:
     """How many folders two files have in common."""
     common = 0
     for ours, theirs in zip(

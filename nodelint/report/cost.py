@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
-from nodelint.fit.cost import HOURS_A_MONTH, Bill, FleetCost, NodeCost, WorkloadCost
+from nodelint.fit.cost import Bill, FleetCost, NodeCost, WorkloadCost
 from nodelint.model.messages import counted, short
+from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.model.quantities import ONE
 from nodelint.report.layout import wrap
 from nodelint.report.locations import place_line
@@ -17,20 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_WORKLOADS = 10
-
-
-def dollars(amount: float) -> str:
-    """An amount of USD: `$0.0042`, `$1.20`, `$3,364`."""
-    if 0 < amount < 0.1:
-        return f"${amount:,.4f}"
-    return f"${amount:,.2f}" if amount < 1000 else f"${amount:,.0f}"
-
-
-def dollars_range(least: float, most: float, least_only: bool = False) -> str:
-    """Two amounts as a range, or as one where they are printed alike."""
-    low, high = dollars(min(least, most)), dollars(max(least, most))
-    text = low if low == high else f"{low} to {high}"
-    return f"at least {text}" if least_only else text
 
 
 def cost_text(cost: FleetCost, width: int) -> str:
@@ -72,23 +59,24 @@ def _lines(cost: FleetCost, width: int) -> Iterator[str]:
     most = cost.most
     if most is not None and most.nodes:
         for node in most.nodes:
-            yield from wrap(_node_line(node), width, "  ", "    ")
+            yield from wrap(node_words(node), width, "  ", "    ")
         idle = most.idle
         if idle is not None:
             yield f"  Not requested: {idle[0]:.0%} of the CPU and {idle[1]:.0%} of the memory that pods can use"
-        shares = _shares(cost)
-        for label, count, share in shares[:_MOST_WORKLOADS]:
+        shares = workload_shares(cost)
+        for label, count, share, _ in shares[:_MOST_WORKLOADS]:
             yield from wrap(f"{label}  {count}  {share}", width, "  ", "    ")
         if len(shares) > _MOST_WORKLOADS:
             yield f"  and {counted(len(shares) - _MOST_WORKLOADS, 'more workload')} (--format json has all)"
     for reason in cost.not_counted:
         yield from wrap(f"Not counted: {reason}", width, "  ", "    ")
-    yield from wrap(_prices(cost), width, "  ", "    ")
+    yield from wrap(prices_text(cost), width, "  ", "    ")
     for note in cost.notes:
         yield from wrap(f"{note[:1].upper()}{note[1:]}", width, "  ", "    ")
 
 
-def _node_line(node: NodeCost) -> str:
+def node_words(node: NodeCost) -> str:
+    """Nodes of one type in words."""
     price = "price not known" if node.price is None else f"{dollars(node.price)} an hour each"
     kept = ", kept by the static pool" if node.static else ""
     return (
@@ -96,13 +84,16 @@ def _node_line(node: NodeCost) -> str:
     )
 
 
-def _shares(cost: FleetCost) -> list[tuple[str, str, str]]:
-    """Each workload with its pods and its part of the cost, the dearest first."""
+def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
+    """Each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
     least, most = cost.least, cost.most
     if least is None or most is None:
         return []
     ordered = sorted(cost.workloads, key=lambda w: -most.shares.get(id(w.fit.workload), 0.0))
-    return [(w.fit.workload.label, _pods(w), _share_text(w, least, most)) for w in ordered]
+    return [
+        (w.fit.workload.label, _pods(w), _share_text(w, least, most), most.shares.get(id(w.fit.workload), 0.0))
+        for w in ordered
+    ]
 
 
 def _pods(workload: WorkloadCost) -> str:
@@ -121,7 +112,8 @@ def share_bounds(workload: WorkloadCost, least: Bill, most: Bill) -> tuple[float
     return min(low, high), max(low, high)
 
 
-def _prices(cost: FleetCost) -> str:
+def prices_text(cost: FleetCost) -> str:
+    """Of what region and day the prices are."""
     day = f", of {cost.price_date}" if cost.price_date is not None else ""
     return f"Prices: on demand in {cost.price_region}{day}, the cheapest type that holds the pods of each node"
 
@@ -196,12 +188,12 @@ def cost_markdown(cost: FleetCost) -> str:
         lines += ["| nodes | type | pool | each an hour |", "| ---: | --- | --- | ---: |"]
         lines += [_row(_node_cells(node)) for node in cost.most.nodes]
         lines += ["", "| workload | pods | a month |", "| --- | ---: | ---: |"]
-        shares = _shares(cost)
-        lines += [_row((f"`{label}`", pods, share)) for label, pods, share in shares[:50]]
+        shares = workload_shares(cost)
+        lines += [_row((f"`{label}`", pods, share)) for label, pods, share, _ in shares[:50]]
         lines += [f"and {counted(len(shares) - 50, 'more workload')}"] if len(shares) > 50 else []
         lines.append("")
     lines += [f"- Not counted: {_cell(short(reason, 300))}" for reason in cost.not_counted]
-    lines += [f"- {_cell(_prices(cost))}", *(f"- {_cell(note)}" for note in cost.notes)]
+    lines += [f"- {_cell(prices_text(cost))}", *(f"- {_cell(note)}" for note in cost.notes)]
     return "\n".join(lines)
 
 
