@@ -71,7 +71,7 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings
 
 def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
     """The plan with what the change costs: of pools, and of the workloads of both sides where these are known."""
-    from nodelint.plan.cost import cost_of_plan
+    from nodelint.plan.cost import PoolSides, cost_of_plan
 
     before = after = None
     if trees is not None and not _are_alike(plan, trees):
@@ -79,7 +79,8 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
         before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
     facts = plan.options.facts.region
-    return plan._replace(cost=cost_of_plan(plan.pools, before, after, facts.name if facts is not None else None))
+    pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
+    return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
 
 
 def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:

@@ -115,16 +115,18 @@ def command(
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
     world = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen.releases: Context(world, chosen._replace(facts=facts), foreign=of_auto_mode)
-        for chosen in newest.values()
-    }
+    releases = {chosen.releases: chosen._replace(facts=facts) for chosen in newest.values()}
+    contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if pools or all(form == "json" for form, _ in wanted):
-        _give_out(wanted, resolutions, facts, None if types else 5)
-    else:
+    if not pools and any(form != "json" for form, _ in wanted):
         echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
+        _end(found)
+    _give_out(wanted, resolutions, facts, None if types else 5)
+    _end(found)
+
+
+def _end(found: Discovery) -> None:
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 

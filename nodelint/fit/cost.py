@@ -12,7 +12,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
-from nodelint.fit.packing import Node, Packer, Packing, PodGroup, zone_spread
+from nodelint.fit.packing import LaunchedNode, Packer, Packing, PodGroup, zone_spread
 from nodelint.fit.pods import ANTI_AFFINITY, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.replicas import Replicas, Scalers
@@ -221,15 +221,15 @@ class _Reckoning:
         nodes = (*ordered, *_static_nodes(self._tree.pools))
         return Bill(nodes, pods, *self._requested, *self._allocatable, self._shares, left)
 
-    def _divide(self, node: Node, name: str, price: float) -> None:
+    def _divide(self, node: LaunchedNode, name: str, price: float) -> None:
         """Divide the price of a node among its pods, by the resource of which each asks the largest part."""
         allocatable = node.pool.sizes.of_type(name).allocatable
         whole = [allocatable.get(resource) or 0 for resource in ("cpu", "memory")]
         parts = {}
         for place, count in node.groups.items():
             requests = self._packing.groups[place].pod.requests
-            asked = [requests.get(resource, 0) for resource in ("cpu", "memory")]
-            parts[place] = count * max((a / w for a, w in zip(asked, whole, strict=True) if w), default=0.0)
+            amounts = [requests.get(resource, 0) for resource in ("cpu", "memory")]
+            parts[place] = count * max((a / w for a, w in zip(amounts, whole, strict=True) if w), default=0.0)
         total = sum(parts.values())
         for place, part in parts.items():
             share = part / total if total else node.groups[place] / node.pods
@@ -243,7 +243,7 @@ class _Reckoning:
             self._allocatable[number] += whole[number]
 
 
-def cheapest_node(pool: EmptyPool, node: Node | None = None) -> tuple[float | None, str | None]:
+def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[float | None, str | None]:
     """The price an hour and the name of the cheapest type of a node, or of all types that a pool can launch."""
     resolution = pool.resolution
     types = (node.types if node is not None else pool.candidates) & resolution.launchable
@@ -341,11 +341,11 @@ def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:
         group = PodGroup(workload.fit.workload, pod, 1, pools)
         for key in dict.fromkeys(_unpacked_keys(group, pod)):
             found[key] = found.get(key, 0) + 1
-    said = [
+    reasons = [
         f"{counted(number, 'workload')} with a spread or affinity over `{key}`, which can take more nodes"
         for key, number in found.items()
     ]
-    return said if exact else [*said, "how much of a node pods can use is not known of all pools"]
+    return reasons if exact else [*reasons, "how much of a node pods can use is not known of all pools"]
 
 
 def _unpacked_keys(group: PodGroup, pod: Pod) -> Iterator[str]:

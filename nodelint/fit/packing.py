@@ -40,7 +40,7 @@ class PodGroup(NamedTuple):
     volumes: Sequence[VolumePlace] = ()
 
 
-class Node:
+class LaunchedNode:
     """A node that is to be launched: its pool, the types that hold its pods, and how many of each group are there."""
 
     __slots__ = ("groups", "order", "pods", "pool", "ports", "requests", "requirements", "types")
@@ -60,7 +60,7 @@ class Packing(NamedTuple):
     """The nodes, and how many pods of each group found none, by the place of the group."""
 
     groups: Sequence[PodGroup]
-    nodes: Sequence[Node]
+    nodes: Sequence[LaunchedNode]
     left: dict[int, int]
 
 
@@ -78,13 +78,13 @@ class Packer:
 
     def __init__(self, daemons: dict[int, list[DaemonGroup]]) -> None:
         self._daemons = daemons
-        self._nodes: list[Node] = []
+        self._nodes: list[LaunchedNode] = []
         self._filled = 0
-        self._open: list[Node] = []
+        self._open: list[LaunchedNode] = []
         self._remaining: dict[int, dict[str, int]] = {}
         # The objects stand beside the answers: an id is only theirs as long as they live.
         self._merged: dict[tuple[int, int], tuple[Requirements, Requirements, Requirements | None]] = {}
-        self._kept: dict[tuple[int, int], tuple[Requirements, TypeSet]] = {}
+        self._meeting: dict[tuple[int, int], tuple[Requirements, TypeSet]] = {}
 
     def pack(self, groups: Sequence[PodGroup]) -> Packing:
         """Pack the pods of all groups. Of pods that ask for as much, those of the first group come first."""
@@ -153,18 +153,18 @@ class Packer:
             return True
         return False
 
-    def _new_node(self, pool: EmptyPool) -> Node | None:
+    def _new_node(self, pool: EmptyPool) -> LaunchedNode | None:
         """An empty node of a pool, of the types that its limits still allow; None where it launches none."""
         if not pool.candidates or pool.pool.static or pool.unmet is not None:
             return None
         if not pool.limits:
-            return Node(pool, pool.candidates)
+            return LaunchedNode(pool, pool.candidates)
         remaining = self._remaining.setdefault(id(pool), dict(pool.limits))
         if pool.exhausted or remaining.get(NODES, ONE) <= 0:
             return None
         most = {resource: amount for resource, amount in remaining.items() if resource != NODES}
         types = pool.sizes.within(most, pool.candidates) if most else pool.candidates
-        return Node(pool, types) if types else None
+        return LaunchedNode(pool, types) if types else None
 
     def _take_from_limits(self, pool: EmptyPool, types: TypeSet) -> None:
         """Count the most that a node can be against the limits of its pool: `subtractMax`."""
@@ -172,15 +172,15 @@ class Packer:
         for resource in remaining:
             remaining[resource] -= ONE if resource == NODES else pool.sizes.most_capacity(resource, types)
 
-    def _try_node(self, node: Node, batch: _Batch, state: int) -> _Place | None:
+    def _try_node(self, node: LaunchedNode, batch: _Batch, state: int) -> _Place | None:
         """What a node becomes with one pod more; None where it does not take it."""
         most = batch.most_on_a_node[state]
         if id(node.pool) not in batch.pools or (most is not None and node.groups.get(batch.place, 0) >= most):
             return None
         if any(port.clashes(taken) for port in batch.group.pod.ports for taken in node.ports):
             return None
-        for asked in batch.asks(node.pool, state):
-            requirements = self._merge(node.pool, node.requirements, asked)
+        for wanted in batch.asks(node.pool, state):
+            requirements = self._merge(node.pool, node.requirements, wanted)
             zone = None
             for spread in batch.spreads[state]:
                 zone = spread.next_zone(requirements) if requirements is not None else None
@@ -194,36 +194,36 @@ class Packer:
                 return _Place(requirements, types, requests, zone)
         return None
 
-    def _merge(self, pool: EmptyPool, existing: Requirements, asked: Requirements) -> Requirements | None:
+    def _merge(self, pool: EmptyPool, existing: Requirements, wanted: Requirements) -> Requirements | None:
         """What a node and a pod ask together; None where they clash. Nodes of one history share the answer."""
-        if not len(asked):
+        if not len(wanted):
             return existing
-        key = id(existing), id(asked)
+        key = id(existing), id(wanted)
         found = self._merged.get(key)
         if found is None:
             total = None
-            if pool.clash(existing, asked) is None:
+            if pool.clash(existing, wanted) is None:
                 total = existing.copy()
-                total.add(*asked)
-            found = self._merged[key] = (existing, asked, total)
+                total.add(*wanted)
+            found = self._merged[key] = (existing, wanted, total)
         return found[2]
 
-    def _holding(self, node: Node, pod: Pod, requirements: Requirements, requests: Resources) -> TypeSet:
+    def _holding(self, node: LaunchedNode, pod: Pod, requirements: Requirements, requests: Resources) -> TypeSet:
         """The types of a node that meet requirements and have room and an offer for its pods."""
         key = id(node.pool), id(requirements)
-        kept = self._kept.get(key)
-        if kept is None:
+        meeting = self._meeting.get(key)
+        if meeting is None:
             candidates = node.pool.candidates
             types = node.pool.meeting(requirements, candidates) & node.pool.offered(requirements, candidates)
-            kept = self._kept[key] = (requirements, types)
-        types = node.types & kept[1]
+            meeting = self._meeting[key] = (requirements, types)
+        types = node.types & meeting[1]
         return union(
             node.pool.sizes.holding(add_requests((requests, group.requests)), group.types & types)
             for group in self._daemons[id(node.pool)]
             if types & group.types and group.port_taken_from(pod) is None
         )
 
-    def _put(self, node: Node, batch: _Batch, state: int, found: _Place) -> None:
+    def _put(self, node: LaunchedNode, batch: _Batch, state: int, found: _Place) -> None:
         # Karpenter sorts nodes by their pods, again and again: a node that was just filled comes before others with
         # as many, a new one after them.
         self._filled += 1
@@ -289,16 +289,16 @@ class _Batch:
         self.most_on_a_node = [_most_on_a_node(group, state) for state in self.states]
         known = {id(t): spread for t in group.pod.topologies if (spread := zone_spread(group, t)) is not None}
         self.spreads = [[known[id(t)] for t in state.topologies if id(t) in known] for state in self.states]
-        self.candidates: dict[int, list[tuple[int, int, int, Node]]] = {}
+        self.candidates: dict[int, list[tuple[int, int, int, LaunchedNode]]] = {}
         self.refused: set[tuple[int, int]] = set()
-        self._asked: dict[tuple[int, int], list[Requirements]] = {}
+        self._wanted: dict[tuple[int, int], list[Requirements]] = {}
 
     def asks(self, pool: EmptyPool, number: int) -> list[Requirements]:
         """What a state asks of a pool, for each place of its volumes; nothing where a taint is not tolerated."""
-        found = self._asked.get((id(pool), number))
+        found = self._wanted.get((id(pool), number))
         if found is None:
             states = self._of_pool[id(pool)]
-            found = self._asked[id(pool), number] = self._work_out(pool, states[min(number, len(states) - 1)])
+            found = self._wanted[id(pool), number] = self._work_out(pool, states[min(number, len(states) - 1)])
         return found
 
     def _work_out(self, pool: EmptyPool, state: PodState) -> list[Requirements]:
@@ -307,10 +307,10 @@ class _Batch:
         terms = [term for term in (state.preferred, state.required) if term is not None]
         selector = pool.in_karpenters_labels(self.group.pod).selector
         expressions = [*selector, *(e for term in terms for e in term.expressions)]
-        asked = [requirements_of(expressions, pool.release) for _ in self.group.volumes or (None,)]
-        for requirements, volume in zip(asked, self.group.volumes, strict=False):
+        wanted = [requirements_of(expressions, pool.release) for _ in self.group.volumes or (None,)]
+        for requirements, volume in zip(wanted, self.group.volumes, strict=False):
             requirements.add(*volume.requirements)
-        return asked
+        return wanted
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:

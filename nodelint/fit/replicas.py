@@ -37,8 +37,8 @@ class Scalers:
         """The bounds of a workload's pods: those of its scaler where it has one, else its own number."""
         scalers = self._by_target.get((workload.namespace, workload.kind, workload.name), ())
         if scalers and isinstance(workload.name, str):
-            return _scaled(_nearest(workload, scalers))
-        return _written(workload)
+            return _scaled_replicas(_nearest(workload, scalers))
+        return _own_replicas(workload)
 
 
 def _nearest(workload: Workload, scalers: Sequence[ClusterObject]) -> list[ClusterObject]:
@@ -54,7 +54,7 @@ _FIELDS = {
 """The fields of the bounds with their defaults; None: there is none."""
 
 
-def _scaled(scalers: Sequence[ClusterObject]) -> Replicas:
+def _scaled_replicas(scalers: Sequence[ClusterObject]) -> Replicas:
     least: int | None = None
     most: int | None = None
     for scaler in scalers:
@@ -67,7 +67,7 @@ def _scaled(scalers: Sequence[ClusterObject]) -> Replicas:
     return Replicas(least, most, f"scaled by {scalers[0].label}")
 
 
-def _written(workload: Workload) -> Replicas:
+def _own_replicas(workload: Workload) -> Replicas:
     spec = workload.node.get("spec")
     if workload.kind == "Pod":
         return Replicas(1, 1)
@@ -75,14 +75,14 @@ def _written(workload: Workload) -> Replicas:
         return Replicas(0, 0)
     if workload.kind == "CronJob":
         count = _number(workload.node.find("spec", "jobTemplate", "spec", "parallelism"), 1)
-        return _sometimes(count, "a CronJob runs at times")
+        return _occasional_replicas(count, "a CronJob runs at times")
     if workload.kind == "Job":
-        return _sometimes(_number(spec.get("parallelism") if spec is not None else None, 1), "a Job ends")
+        return _occasional_replicas(_number(spec.get("parallelism") if spec is not None else None, 1), "a Job ends")
     count = _number(spec.get("replicas") if spec is not None else None, 1)
     return Replicas(count, count, "" if count is not None else "`replicas` is not known")
 
 
-def _sometimes(count: int | None, why: str) -> Replicas:
+def _occasional_replicas(count: int | None, why: str) -> Replicas:
     return Replicas(None, None, "`parallelism` is not known") if count is None else Replicas(0, count, why)
 
 

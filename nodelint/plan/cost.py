@@ -16,7 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.fit.cost import FleetCost
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.plan.outcome import PoolPlan
+
+
+class PoolSides(NamedTuple):
+    """A pool's name, and what it can launch before and after; None for a side without it."""
+
+    name: str
+    before: Resolution | None
+    after: Resolution | None
 
 
 class PriceBounds(NamedTuple):
@@ -34,7 +41,7 @@ class PriceBounds(NamedTuple):
 class PoolCost(NamedTuple):
     """What a node of a pool costs before and after; None for a side that has no such pool or no price."""
 
-    pool: PoolPlan
+    name: str
     before: PriceBounds | None
     after: PriceBounds | None
 
@@ -68,10 +75,11 @@ class PlanCost(NamedTuple):
 
 
 def cost_of_plan(
-    pools: Sequence[PoolPlan], before: FleetCost | None, after: FleetCost | None, region: str | None
+    pools: Sequence[PoolSides], before: FleetCost | None, after: FleetCost | None, region: str | None
 ) -> PlanCost | None:
     """What a change costs; None where no pool changes what it can launch and no workload changes what it costs."""
-    costs = tuple(cost for cost in map(_pool_cost, pools) if cost.changed)
+    priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in pools)
+    costs = tuple(cost for cost in priced if cost.changed)
     if not costs and not _differ(before, after):
         return None
     catalogs = [side.catalog for pool in pools for side in (pool.after, pool.before) if side is not None]
@@ -87,10 +95,6 @@ def _differ(before: FleetCost | None, after: FleetCost | None) -> bool:
         [round(bill.hourly, 6) for bill in (side.least, side.most) if bill is not None] for side in (before, after)
     ]
     return hourly[0] != hourly[1]
-
-
-def _pool_cost(pool: PoolPlan) -> PoolCost:
-    return PoolCost(pool, _bounds(pool.before), _bounds(pool.after))
 
 
 def _bounds(side: Resolution | None) -> PriceBounds | None:

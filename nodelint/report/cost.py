@@ -78,10 +78,8 @@ def _lines(cost: FleetCost, width: int) -> Iterator[str]:
 def node_words(node: NodeCost) -> str:
     """Nodes of one type in words."""
     price = "price not known" if node.price is None else f"{dollars(node.price)} an hour each"
-    kept = ", kept by the static pool" if node.static else ""
-    return (
-        f"{node.count:,} {node.type or 'nodes of a type whose price is not known'} ({node.pool.name}{kept}): {price}"
-    )
+    by_whom = ", kept by the static pool" if node.static else ""
+    return f"{node.count:,} {node.type or 'nodes of a type whose price is not known'} ({node.pool.name}{by_whom}): {price}"
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:

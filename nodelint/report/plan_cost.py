@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.model.messages import counted
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.plan.cost import PlanCost, PoolCost, PriceBounds, not_known
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from nodelint.fit.cost import FleetCost
 
 
+_MOST_POOLS = 10
+"""Pools that have a line."""
+
+
 def cost_lines(cost: PlanCost) -> Iterator[str]:
     """What a change costs in sentences: of all workloads first, then of a node of each pool."""
     if cost.before is not None and cost.after is not None:
@@ -23,8 +28,10 @@ def cost_lines(cost: PlanCost) -> Iterator[str]:
         yield f"Cost of all workloads before: {headline(cost.before)}"
         yield f"Cost of all workloads after: {headline(cost.after)}"
         yield f"Difference: {difference_words(cost)}"
-    for pool in cost.pools:
-        yield f"A node of NodePool {pool.pool.name}: {_pool_words(pool)}"
+    for pool in cost.pools[:_MOST_POOLS]:
+        yield f"A node of NodePool {pool.name}: {_pool_words(pool)}"
+    if len(cost.pools) > _MOST_POOLS:
+        yield f"and {counted(len(cost.pools) - _MOST_POOLS, 'more NodePool')} whose prices change"
     day = f", of {cost.price_date}" if cost.price_date is not None else ""
     yield f"Prices an hour on demand in {cost.price_region}{day}; {not_known(cost)}"
 
@@ -64,7 +71,7 @@ def cost_row(cost: PlanCost) -> str:
         words = f"All workloads, on demand: {difference_words(cost)}"
     else:
         named = cost.pools[:3]
-        words = "; ".join(f"a node of `{pool.pool.name}`: {_pool_words(pool)}" for pool in named)
+        words = "; ".join(f"a node of `{pool.name}`: {_pool_words(pool)}" for pool in named)
         words += f" and {len(cost.pools) - 3:,} more pools" if len(cost.pools) > 3 else ""
         words = f"An hour on demand: {words}"
     return f"{words}; {not_known(cost)}"
@@ -79,14 +86,12 @@ def plan_cost_json(cost: PlanCost | None) -> dict[str, Any] | None:
     return {
         "prices": {"region": cost.price_region, "date": cost.price_date},
         "nodePools": [
-            {"name": pool.pool.name, "before": _bounds_json(pool.before), "after": _bounds_json(pool.after)}
+            {"name": pool.name, "before": _bounds_json(pool.before), "after": _bounds_json(pool.after)}
             for pool in cost.pools
         ],
-        "before": None if cost.before is None else cost_json(cost.before),
-        "after": None if cost.after is None else cost_json(cost.after),
-        "differencePerHour": None
-        if found is None
-        else {"fewestPods": round(found[0], 6), "mostPods": round(found[1], 6)},
+        "before": _side_json(cost.before),
+        "after": _side_json(cost.after),
+        "differencePerHour": amounts,
         "notKnown": not_known(cost),
     }
 

@@ -255,13 +255,13 @@ def _charts(resolution: Resolution) -> Iterator[str]:
         f"<span><b class='key {arch}'></b> {arch}: {count:,}</span>" for arch, count in counts.items() if count
     )
     day = catalog.prices_date(resolution.region)
-    said = f"USD an hour on demand in {catalog.prices_are_of(resolution.region)}{f', of {day}' if day else ''}"
+    source = f"USD an hour on demand in {catalog.prices_are_of(resolution.region)}{f', of {day}' if day else ''}"
     if resolution.region is not None and catalog.prices_are_of(resolution.region) != resolution.region:
-        said += f", as none are known of {resolution.region}"
+        source += f", as none are known of {resolution.region}"
     if without:
-        said += f"; the price of {counted(without, 'type')} is not known"
+        source += f"; the price of {counted(without, 'type')} is not known"
     yield (
-        f"<h3>Price by size</h3><p class=quiet>{legend} {_text(said)}</p>"
+        f"<h3>Price by size</h3><p class=quiet>{legend} {_text(source)}</p>"
         f"<div class=funnels>{''.join(f'<div>{chart}</div>' for chart in charts)}</div>"
     )
 

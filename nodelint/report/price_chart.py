@@ -36,7 +36,8 @@ def price_chart(points: Sequence[Point], axis: str) -> str:
     parts = [*_grid(across, upward), *_marks(drawn, across, upward)]
     parts.append(f'<text class=axis x="{(_LEFT + _RIGHT) / 2:.0f}" y="{_HEIGHT - 6}">{escape(axis)}</text>')
     label = f"Price an hour against {axis} of {len(drawn):,} instance types"
-    return f'<svg class=chart viewBox="0 0 {_WIDTH} {_HEIGHT}" role=img aria-label="{escape(label)}">{"".join(parts)}</svg>'
+    opening = f'<svg class=chart viewBox="0 0 {_WIDTH} {_HEIGHT}" role=img aria-label="{escape(label)}">'
+    return f"{opening}{''.join(parts)}</svg>"
 
 
 class _Scale:
