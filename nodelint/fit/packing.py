@@ -123,8 +123,12 @@ class Packer:
                 continue
             found = self._try_node(node, batch, state)
             if found is not None:
+                narrowed = found.requirements is not node.requirements
                 self._put(node, batch, state, found)
-                heapq.heappush(heap, (node.pods, node.order, id(node), node))
+                # `Exists` and then `NotIn` is `NotIn`, which a node without the label meets: what a node refused as
+                # it was, it may take with other requirements.
+                for other in batch.candidates.values() if narrowed else (heap,):
+                    heapq.heappush(other, (node.pods, node.order, id(node), node))
                 break
             # What a node refuses to one pod of a group it refuses to the others, as it only fills up. A spread over
             # zones may let them in once other zones have more pods.
@@ -205,6 +209,7 @@ class Packer:
             if pool.clash(existing, wanted) is None:
                 total = existing.copy()
                 total.add(*wanted)
+                total = existing if total == existing else total
             found = self._merged[key] = (existing, wanted, total)
         return found[2]
 
