@@ -296,6 +296,9 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
+    region = tree.pools[0].resolution.region if tree.pools else None
+    if region is not None and tree.pools[0].resolution.catalog.prices_are_of(region) != region:
+        yield f"no prices are known of {region}: those of us-east-1 stand in for them"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})
     if spot:
         names = ", ".join(spot[:3]) + (", …" if len(spot) > 3 else "")

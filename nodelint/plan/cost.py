@@ -54,7 +54,7 @@ class PoolCost(NamedTuple):
 class PlanCost(NamedTuple):
     """The pools whose prices change, and what the workloads of both sides cost; None where they are not packed.
 
-    `price_region` and `price_date` are those of the prices.
+    `price_region` and `price_date` are those of the prices, `region` is that of the facts.
     """
 
     pools: tuple[PoolCost, ...]
@@ -62,6 +62,7 @@ class PlanCost(NamedTuple):
     after: FleetCost | None
     price_region: str
     price_date: str | None
+    region: str | None = None
 
     @property
     def difference(self) -> tuple[float, float] | None:
@@ -85,7 +86,7 @@ def cost_of_plan(
     catalogs = [side.catalog for pool in pools for side in (pool.after, pool.before) if side is not None]
     date = catalogs[0].prices_date(region) if catalogs else None
     used = catalogs[0].prices_are_of(region) if catalogs else "us-east-1"
-    return PlanCost(costs, before, after, used, date)
+    return PlanCost(costs, before, after, used, date, region)
 
 
 def _differ(before: FleetCost | None, after: FleetCost | None) -> bool:
@@ -116,4 +117,6 @@ def not_known(cost: PlanCost) -> str:
 def _open_points(cost: PlanCost) -> Iterator[str]:
     yield "savings plans and discounts"
     yield "spot prices"
+    if cost.region is not None and cost.region != cost.price_region:
+        yield f"the prices of {cost.region}"
     yield "how many nodes run" if cost.after is None else "how far workloads scale and what consolidation saves"

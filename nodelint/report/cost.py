@@ -79,7 +79,8 @@ def node_words(node: NodeCost) -> str:
     """Nodes of one type in words."""
     price = "price not known" if node.price is None else f"{dollars(node.price)} an hour each"
     by_whom = ", kept by the static pool" if node.static else ""
-    return f"{node.count:,} {node.type or 'nodes of a type whose price is not known'} ({node.pool.name}{by_whom}): {price}"
+    what = node.type or "nodes of a type whose price is not known"
+    return f"{node.count:,} {what} ({node.pool.name}{by_whom}): {price}"
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
