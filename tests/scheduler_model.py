@@ -448,7 +448,7 @@ class ModelNode(NamedTuple):
     """A node that is to be launched: its pool, what is asked of it, the types that hold its pods, and these."""
 
     pool: int
-    asked: Asked
+    requested_labels: Asked
     types: tuple[str, ...]
     pods: tuple[int, ...]
 
@@ -482,17 +482,17 @@ def _put(
         for place, node in enumerate([*nodes, *fresh]):
             pool = pools[node.pool]
             tolerates = all(tolerated(taint, tolerations) for taint in pool.taints)
-            if not tolerates or not node.types or not compatible(node.asked, requested):
+            if not tolerates or not node.types or not compatible(node.requested_labels, requested):
                 continue
-            asked = gather(node.asked.items(), requested.items())
+            requested_labels = gather(node.requested_labels.items(), requested.items())
             own = [specs[pod] for pod in (*node.pods, number)]
-            held = [port for spec in own[:-1] for port in ports(spec)]
-            if collide(ports(own[-1]), held):
+            taken = [port for spec in own[:-1] for port in ports(spec)]
+            if collide(ports(own[-1]), taken):
                 continue
             left = [node_type for node_type in pool.types if node_type.name in node.types]
-            found = choose(pool.groups, left, asked, ports(own[-1]), of_pods(*own))
+            found = choose(pool.groups, left, requested_labels, ports(own[-1]), of_pods(*own))
             if found.reason is None:
-                full = ModelNode(node.pool, asked, found.types, (*node.pods, number))
+                full = ModelNode(node.pool, requested_labels, found.types, (*node.pods, number))
                 if place < len(nodes):
                     nodes[place] = full
                 else:

@@ -92,7 +92,7 @@ def command(
     found = discovered(paths or (".",), settings)
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
-    from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+    from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
 
     inventory, session = read_inventory(found), session_of(settings)
@@ -113,17 +113,23 @@ def command(
         pools = _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
-    overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
-    world = [*judged, *context_objects, *overlays]
+    world = [*judged, *context_objects, *_list_overlays(inventory)]
     releases = {chosen.releases: chosen._replace(facts=facts) for chosen in newest.values()}
     contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
         echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
-        _end(found)
-    _give_out(wanted, resolutions, facts, None if types else 5)
+    else:
+        _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)
+
+
+def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import NodeOverlay
+
+    return [o for source in inventory.sources for o in objects(source, more=True) if isinstance(o, NodeOverlay)]
 
 
 def _end(found: Discovery) -> None:

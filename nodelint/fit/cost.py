@@ -38,7 +38,7 @@ class NodeCost(NamedTuple):
     pool: EmptyPool
     type: str | None
     price: float | None
-    count: int
+    number: int
     cpu: int
     memory: int
     static: bool = False
@@ -61,29 +61,29 @@ class Bill(NamedTuple):
     left: dict[int, int]
 
     @property
-    def count(self) -> int:
+    def node_count(self) -> int:
         """How many nodes there are."""
-        return sum(node.count for node in self.nodes)
+        return sum(node.number for node in self.nodes)
 
     @property
     def unpriced(self) -> int:
         """How many nodes have a price that is not known."""
-        return sum(node.count for node in self.nodes if node.price is None)
+        return sum(node.number for node in self.nodes if node.price is None)
 
     @property
     def hourly(self) -> float:
         """USD an hour for all nodes whose price is known."""
-        return sum(node.price * node.count for node in self.nodes if node.price is not None)
+        return sum(node.price * node.number for node in self.nodes if node.price is not None)
 
     @property
     def cpus(self) -> int:
         """The vCPUs of all nodes whose type is known."""
-        return sum(node.cpu * node.count for node in self.nodes)
+        return sum(node.cpu * node.number for node in self.nodes)
 
     @property
     def memory_mib(self) -> int:
         """The memory of all nodes whose type is known, in MiB."""
-        return sum(node.memory * node.count for node in self.nodes)
+        return sum(node.memory * node.number for node in self.nodes)
 
     @property
     def idle(self) -> tuple[float, float] | None:
@@ -210,7 +210,7 @@ class _Reckoning:
             price, name = cheapest_node(node.pool, node)
             key = id(node.pool), name
             if key in lines:
-                lines[key] = lines[key]._replace(count=lines[key].count + 1)
+                lines[key] = lines[key]._replace(number=lines[key].number + 1)
             else:
                 lines[key] = NodeCost(node.pool, name, price, 1, *_size_of(node.pool, name))
             if name is not None and price is not None:
@@ -219,7 +219,8 @@ class _Reckoning:
         left = {id(self._packing.groups[place].workload): count for place, count in self._packing.left.items()}
         ordered = sorted(lines.values(), key=lambda line: (str(line.pool.name), str(line.type)))
         nodes = (*ordered, *_static_nodes(self._tree.pools))
-        return Bill(nodes, pods, *self._requested, *self._allocatable, self._shares, left)
+        (cpu, memory), (whole_cpu, whole_memory) = self._requested, self._allocatable
+        return Bill(nodes, pods, cpu, memory, whole_cpu, whole_memory, self._shares, left)
 
     def _divide(self, node: LaunchedNode, name: str, price: float) -> None:
         """Divide the price of a node among its pods, by the resource of which each asks the largest part."""

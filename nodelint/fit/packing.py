@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class PodGroup(NamedTuple):
-    """Pods that are alike: `count` of a workload's, the pools that may take them, and where their volumes can be."""
+    """Pods that are alike: `number` of a workload's, the pools that may take them, and where their volumes can be."""
 
     workload: Workload
     pod: Pod
-    count: int
+    number: int
     pools: Sequence[EmptyPool]
     volumes: Sequence[VolumePlace] = ()
 
@@ -94,10 +94,10 @@ class Packer:
         for position, place in enumerate(order):
             batch = _Batch(place, groups[place])
             placed = 0
-            while placed < batch.group.count and self._add(batch):
+            while placed < batch.group.number and self._add(batch):
                 placed += 1
-            if placed < batch.group.count:
-                left[place] = batch.group.count - placed
+            if placed < batch.group.number:
+                left[place] = batch.group.number - placed
             self._close_full_nodes(smallest[position])
         return Packing(groups, self._nodes, left)
 

@@ -38,12 +38,12 @@ def headline(cost: FleetCost) -> str:
     if not most.nodes:
         return "no node is needed for what could be reckoned" if cost.not_counted else "no node is needed"
     at_least = "at least " if cost.not_counted else ""
-    nodes = _range(least.count, most.count)
+    nodes = _range(least.node_count, most.node_count)
     words = f"{at_least}{nodes} node{'' if nodes == '1' else 's'}"
     words += (
         f", {_range(least.cpus, most.cpus)} vCPU, {_range(least.memory_mib // 1024, most.memory_mib // 1024)} GiB"
     )
-    if most.unpriced == most.count:
+    if most.unpriced == most.node_count:
         return f"{words}; what they cost is not known"
     hourly = dollars_range(least.hourly, most.hourly)
     monthly = dollars_range(least.hourly * HOURS_A_MONTH, most.hourly * HOURS_A_MONTH)
@@ -80,7 +80,7 @@ def node_words(node: NodeCost) -> str:
     price = "price not known" if node.price is None else f"{dollars(node.price)} an hour each"
     by_whom = ", kept by the static pool" if node.static else ""
     what = node.type or "nodes of a type whose price is not known"
-    return f"{node.count:,} {what} ({node.pool.name}{by_whom}): {price}"
+    return f"{node.number:,} {what} ({node.pool.name}{by_whom}): {price}"
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
@@ -155,7 +155,7 @@ def _bill_json(bill: Bill) -> dict[str, Any]:
     idle = bill.idle
     known = bill.unpriced == 0
     return {
-        "nodes": bill.count,
+        "nodes": bill.node_count,
         "pods": bill.pods,
         "cpu": bill.cpus,
         "memoryMiB": bill.memory_mib,
@@ -171,7 +171,7 @@ def _bill_json(bill: Bill) -> dict[str, Any]:
             {
                 "nodePool": node.pool.name if isinstance(node.pool.name, str) else None,
                 "instanceType": node.type,
-                "nodes": node.count,
+                "nodes": node.number,
                 "pricePerHour": None if node.price is None else round(node.price, 6),
                 "static": node.static,
             }
@@ -198,7 +198,7 @@ def cost_markdown(cost: FleetCost) -> str:
 
 def _node_cells(node: NodeCost) -> Sequence[str]:
     price = "not known" if node.price is None else dollars(node.price)
-    return f"{node.count:,}", f"`{node.type or 'not known'}`", f"`{node.pool.name}`", price
+    return f"{node.number:,}", f"`{node.type or 'not known'}`", f"`{node.pool.name}`", price
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -169,7 +169,7 @@ def test_each_node_is_that_of_a_second_scheduler(seed: int) -> None:
     tree = tree_of(*documents)
     types = [NodeType(name, spec, family, Catalog.bundled().for_release(RELEASE)) for name in WORLD]
     models = {manifest["metadata"]["name"]: ModelPool(manifest, types, daemons) for manifest in pools}
-    ordered = [models[str(each.name)] for each in tree.pools]
+    ordered = [models[str(pool_of_run.name)] for pool_of_run in tree.pools]
     specs = [(n, pod) for n, (pod, count) in enumerate(requested) for _ in range(count)]
     expected = sorted(
         (node.pool, sorted(specs[number][0] for number in node.pods), sorted(node.types))
@@ -181,7 +181,9 @@ def test_each_node_is_that_of_a_second_scheduler(seed: int) -> None:
         for n, (_, count) in enumerate(requested)
         if (pod := pod_of(workload := workloads[f"w{n}"])) is not None
     ]
-    found = Packer({id(each): tree.daemon_groups(each, None) for each in tree.pools}).pack(groups)
+    found = Packer({id(pool_of_run): tree.daemon_groups(pool_of_run, None) for pool_of_run in tree.pools}).pack(
+        groups
+    )
     shown = sorted(
         (
             tree.pools.index(node.pool),
