@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
     from nodelint.files.discover import Discovery
+    from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest import NodeOverlay, NodePool
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
