@@ -87,8 +87,7 @@ def command(
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
-    wanted = outputs_of(outputs, output)
-    fact_flags = FactFlags.read(flags)
+    wanted, fact_flags = outputs_of(outputs, output), FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     from nodelint.inventory import read_inventory
@@ -110,8 +109,7 @@ def command(
     pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
-    if nodepool is not None:
-        pools = _called(nodepool, pools, found)
+    pools = pools if nodepool is None else _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     world = [*judged, *context_objects, *_list_overlays(inventory)]
