@@ -376,3 +376,18 @@ def test_explain_tells_what_removed_the_types_of_an_image_and_the_order_of_a_lau
     order = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"][0]["launchOrder"]
     prices = [row["pricePerHour"] for row in order]
     assert prices == sorted(prices) and len(order) == 60 and not any(row["name"].startswith("p") for row in order)
+
+
+@pytest.mark.parametrize(
+    ("release", "instance_type", "fits"),
+    [("1.8.3", "c8i.large", False), ("1.8.4", "c8i.large", True), ("1.8.3", "m5.large", True)],
+)
+def test_pod_enis_are_those_that_the_release_knows_of_a_type(
+    tmp_path: Path, nodelint: Run, monkeypatch: pytest.MonkeyPatch, release: str, instance_type: str, fits: bool
+) -> None:
+    """A pod with its own security group asks for a branch interface, which the controller's own table counts."""
+    monkeypatch.chdir(tmp_path)
+    workload = pod(ASKS % 'vpc.amazonaws.com/pod-eni: "1"')
+    tree(tmp_path, workload, M7I.replace("m7i.large", instance_type), AMD)
+    found = fit_json(nodelint, "--karpenter-version", release)
+    assert found["pools"][0]["fits"] is fits

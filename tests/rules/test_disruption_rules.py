@@ -144,7 +144,7 @@ def test_a_limit_of_gpus_that_one_node_uses_up(check: Check, family: str, limit:
 
 
 @pytest.mark.parametrize(
-    ("karpenter", "replicas", "count"), [("1.11.0", "", 1), ("1.12.0", "", 0), ("1.11.0", "2", 0)]
+    ("karpenter", "replicas", "count"), [("1.10.1", "", 1), ("1.11.0", "", 0), ("1.10.1", "2", 0)]
 )
 def test_a_limit_of_nodes_before_pending_pods_counted_them(
     check: Check, karpenter: str, replicas: str, count: int
@@ -153,7 +153,7 @@ def test_a_limit_of_nodes_before_pending_pods_counted_them(
     text = nodepool(
         "key: kubernetes.io/arch, operator: In, values: [amd64]", spec=f"{static}  limits: {{nodes: 3}}\n"
     )
-    assert len(check(text, karpenter=karpenter, select=["unknown-limit"]).results) == count
+    assert len(check(text, karpenter=karpenter, select=["overrun-node-limit"]).results) == count
 
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
