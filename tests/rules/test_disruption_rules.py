@@ -705,3 +705,25 @@ def test_a_missing_wait_is_offered(check: Check) -> None:
         "consolidateAfter 0s",
     ]
     assert all(suggestion.edits for suggestion in result.finding.suggestions)
+
+
+@pytest.mark.parametrize(
+    ("comment", "count"),
+    [
+        ("empty the pool, Monday to Friday", 1),
+        ("empties all nodes at night", 1),
+        ("from 20:00 on the whole pool may be taken down: nodes may be removed", 1),
+        ("do not remove all nodes at once", 0),
+        ("protect all nodes: nothing may remove every node", 0),
+        ("empty nodes stay for the night", 0),
+        ("office hours", 0),
+    ],
+)
+@pytest.mark.parametrize("above", [True, False])
+def test_a_budget_of_zero_whose_comment_says_that_it_empties(
+    check: Check, comment: str, count: int, above: bool
+) -> None:
+    entry = '      - nodes: "0"\n        schedule: "0 20 * * 1-5"\n        duration: 11h\n'
+    entry = f"      # {comment}\n{entry}" if above else entry.replace("\n", f" # {comment}\n", 1)
+    text = nodepool(spec=f'  disruption:\n    budgets:\n{entry}      - nodes: "10%"\n')
+    assert len(check(text, select=["comment-against-value"]).results) == count
