@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
-from nodelint.fit.crowding import Crowding, find_crowding
+from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
@@ -126,7 +126,9 @@ class Tree:
             return self._is_taken(workload)
         if any(topology.min_domains for topology in pod.topologies):
             return self._is_taken(workload)
-        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
+        replicas = workload.node.find("spec", "replicas")
+        count = replicas.value if replicas is not None else None
+        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod), str(count))
         found = self._taken.get(key)
         if found is None:
             found = self._taken[key] = self._is_taken(workload)
@@ -154,9 +156,11 @@ class Tree:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        taking = [verdict.pool for verdict in verdicts if verdict.fits]
-        crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
-        maybe = unread is not None
+        maybe, crowding = unread is not None, None
+        if not (elsewhere or maybe or workload.is_daemon):
+            taking = [verdict for verdict in verdicts if verdict.fits]
+            crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
+            crowding = crowding or find_beyond_limits(workload, pod, taking)
         return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
 
     def _ask_pools(

@@ -391,3 +391,55 @@ def test_pod_enis_are_those_that_the_release_knows_of_a_type(
     tree(tmp_path, workload, M7I.replace("m7i.large", instance_type), AMD)
     found = fit_json(nodelint, "--karpenter-version", release)
     assert found["pools"][0]["fits"] is fits
+
+
+LIMITED = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %s
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {team: x}
+      containers: [{name: a, image: a, resources: {requests: {cpu: %s}}}]
+"""
+
+
+def as_terraform(text: str) -> str:
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    return f'resource "kubectl_manifest" "nodes" {{\n  yaml_body = <<-YAML\n{body}  YAML\n}}\n'
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "terraform"])
+@pytest.mark.parametrize(
+    ("replicas", "cpu", "limits", "room"),
+    [
+        ("2", "1500m", '{cpu: "2"}', 1),
+        ("2", "1500m", '{cpu: "3"}', 1),
+        ("2", "1500m", '{cpu: "4"}', None),
+        ("1", "1500m", '{cpu: "2"}', None),
+        ("4", "900m", '{cpu: "2"}', 2),
+        ("2", "1500m", "{memory: 8Gi}", None),
+        ("2", "1500m", '{nodes: "1"}', None),
+        ('"${REPLICAS}"', "1500m", '{cpu: "2"}', None),
+    ],
+)
+def test_replicas_for_which_the_limits_leave_no_room(
+    tmp_path: Path, nodelint: Run, form: str, replicas: str, cpu: str, limits: str, room: int | None
+) -> None:
+    pool = nodepool(M7I, AMD, labels="{team: x}", spec=f"  limits: {limits}\n")
+    text = f"{pool}---\n{nodeclass('')}"
+    workload = LIMITED % (replicas, cpu)
+    files = {".git/HEAD": "", "web.yaml": workload, "pool.yaml": text}
+    if form == "chart":
+        files["chart/Chart.yaml"] = "apiVersion: v2\nname: nodes\nversion: 0.1.0\n"
+        files["chart/values.yaml"] = "team: x\n"
+        files["chart/templates/pool.yaml"] = files.pop("pool.yaml").replace("{team: x}", "{team: '{{ .Values.team }}'}")
+    elif form == "terraform":
+        files["main.tf"] = as_terraform(files.pop("pool.yaml"))
+    write_files(tmp_path, files)
+    shown = nodelint("check", "--output-format", "concise", "--select", RULE, str(tmp_path)).stdout
+    assert shown.count(f"[{RULE}]") == (room is not None)
+    assert f"leave room for {room} of its {replicas} pods" in shown or room is None
