@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from nodelint.commands._undemanding_pods import asks_for_little
 from tests.conftest import ROOT
 from tests.fit.test_fit import pod
 from tests.manifests import nodeclass, nodepool
@@ -443,3 +444,35 @@ def test_replicas_for_which_the_limits_leave_no_room(
     shown = nodelint("check", "--output-format", "concise", "--select", RULE, str(tmp_path)).stdout
     assert shown.count(f"[{RULE}]") == (room is not None)
     assert f"leave room for {room} of its {replicas} pods" in shown or room is None
+
+
+@pytest.mark.parametrize(("replicas", "count"), [("40", 1), ("30", 0)])
+def test_many_small_replicas_beyond_the_limits_of_a_roomy_pool(
+    tmp_path: Path, nodelint: Run, replicas: str, count: int
+) -> None:
+    """The words of a file show that its pods are small; how many of them there are counts too."""
+    pool = nodepool(AMD, CATEGORIES, spec='  limits: {cpu: "32"}\n')
+    workload = (LIMITED % (replicas, "1")).replace("      nodeSelector: {team: x}\n", "")
+    nodes = f"{pool}---\n{nodeclass('').replace('al2023@v20250403', 'al2023@latest')}"
+    write_files(tmp_path, {".git/HEAD": "", "web.yaml": workload, "pool.yaml": nodes})
+    shown = nodelint("check", "--output-format", "concise", "--select", RULE, str(tmp_path)).stdout
+    assert shown.count(f"[{RULE}]") == count
+
+
+CATEGORIES = "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]"
+
+
+@pytest.mark.parametrize(
+    ("line", "little"),
+    [
+        ("image: registry.example/app:1", True),
+        ('image: "ghcr.io/app:1.2"', True),
+        ("resources: {limits: {nvidia.com/gpu: 1}}", False),
+        ('{"resources":{"limits":{"nvidia.com/gpu":"1"}}}', False),
+        ('limits = { "nvidia.com/gpu" = 1 }', False),
+        ("resources: {requests: {cpu: 9}}", False),
+        ("replicaCount: 20\nresources: {requests: {cpu: 1}}", False),
+    ],
+)
+def test_words_of_a_file_that_tell_whether_its_pods_ask_for_little(line: str, little: bool) -> None:
+    assert asks_for_little(line, {"cpu": 0, "memory": 0}) is little
