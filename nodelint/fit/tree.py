@@ -151,7 +151,7 @@ class Tree:
         if ignored is None and other is not None and not (taken or is_here):
             ignored = other
         unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
-        unread = None if taken else self._find_other_pool(pod, release)
+        unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
         if unread is not None:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
@@ -214,6 +214,14 @@ class Tree:
             sizes = self._sizes[id(pools)] = [*found.values()]
         room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
+
+    @staticmethod
+    def _find_other_values(workload: Workload) -> UnknownFact | None:
+        """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
+        built = workload.source.built
+        if built is None or not built.is_installed:
+            return None
+        return UnknownFact(workload.name_node, "the chart is installed with other values than its defaults")
 
     def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
