@@ -180,7 +180,10 @@ EMPTIES = (
 )
 """What a comment says of a budget of 0 that is meant to let nodes go."""
 
-KEEPS = r"\b(not?|never|n't|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b|n't\b"
+KEEPS = (
+    r"\b(not?|never|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b"
+    r"|n't\b"
+)
 """What makes such a comment one that says the contrary."""
 
 PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"

@@ -60,10 +60,8 @@ def _finding(at: Node, also: Also, why: str) -> Finding:
     )
 
 
-def _find_asking(
-    node_class: EC2NodeClass, context: Context
-) -> "Iterator[tuple[cluster_objects.Workload, str, int]]":
-    """Workloads that ask for EFA and are launched on types of several EFA devices alone, with the pool's first type."""
+def _find_asking(node_class: EC2NodeClass, context: Context) -> "Iterator[tuple[cluster_objects.Workload, str, int]]":
+    """Workloads that ask for EFA and only get types with several EFA devices, with the first of these types."""
     for obj in context.objects if not context.pools_elsewhere else ():
         if not isinstance(obj, cluster_objects.Workload) or obj.partial or _EFA not in fit.requests_of(obj):
             continue

@@ -36,9 +36,7 @@ def list_changes(checkout: Checkout, newest: Version, names: set[str]) -> list[d
     later = read_counts(checkout.show(f"v{newest}", LIMITS))
     for release, before in zip(reversed(releases[1:]), reversed(releases[:-1]), strict=True):
         earlier = read_counts(checkout.show(f"v{before}", LIMITS))
-        differing = {
-            name: earlier.get(name) for name in sorted(names) if earlier.get(name) != later.get(name)
-        }
+        differing = {name: earlier.get(name) for name in sorted(names) if earlier.get(name) != later.get(name)}
         if differing:
             changes.append({"before": str(release), "limits": differing})
         later = earlier

@@ -18,7 +18,18 @@ from typing import Any
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog, tables_alone
 from nodelint.ec2.snapshot import Change, Network, Row
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, POD_ENI, SIZE
+from nodelint.model.keys import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    FAMILY,
+    FLEX,
+    GPU_COUNT,
+    HYPERVISOR,
+    INSTANCE_TYPE,
+    OS,
+    POD_ENI,
+    SIZE,
+)
 from nodelint.model.releases import Version
 
 TYPES_QUERY: Mapping[str, Any] = {

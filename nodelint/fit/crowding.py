@@ -18,7 +18,6 @@ from nodelint.model.messages import counted
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.text import Node
 
-
 _FEWER = "let the pools have more of them, or lower `minDomains`"
 
 
@@ -36,8 +35,8 @@ class Crowding(NamedTuple):
 def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Crowding | None:
     """Replicas for which the limits of all pools that take them leave no room; None where they may.
 
-    Compared are CPUs and devices; how much memory a type has is not known to the byte. A limit of `nodes` is not: nodes that one
-    run of the scheduler makes are not counted among each other, so that it may be overrun.
+    Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte, nor
+    those of nodes: what one run of the scheduler launches is not counted there, so that such a limit may be overrun.
     """
     replicas = workload.node.find("spec", "replicas")
     count = replicas.value if replicas is not None else None
@@ -107,7 +106,9 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
             f"({', '.join(sorted(domains)[:3])}), fewer than `minDomains: {topology.min_domains}`, so each takes "
             f"{counted(skew, 'pod')}: {most} of {count} get a node"
         )
-        return Crowding(topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text, _FEWER)
+        return Crowding(
+            topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text, _FEWER
+        )
     return None
 
 

@@ -188,7 +188,7 @@ kind: Application
 metadata: {name: web, namespace: argocd}
 spec:
   destination: {server: https://kubernetes.default.svc, namespace: web}
-  source: {repoURL: https://example.com/a.git, path: charts/web, targetRevision: main, helm: {valuesObject: {team: %s}}}
+  source: {repoURL: https://example.com/a.git, path: charts/web, helm: {valuesObject: {team: %s}}}
 """
 HELMFILE = "releases:\n  - name: web\n    chart: ./charts/web\n    values: [{team: %s}]\n"
 TERRAFORM = """resource "helm_release" "web" {

@@ -437,7 +437,9 @@ def test_replicas_for_which_the_limits_leave_no_room(
     if form == "chart":
         files["chart/Chart.yaml"] = "apiVersion: v2\nname: nodes\nversion: 0.1.0\n"
         files["chart/values.yaml"] = "team: x\n"
-        files["chart/templates/pool.yaml"] = files.pop("pool.yaml").replace("{team: x}", "{team: '{{ .Values.team }}'}")
+        files["chart/templates/pool.yaml"] = files.pop("pool.yaml").replace(
+            "{team: x}", "{team: '{{ .Values.team }}'}"
+        )
     elif form == "terraform":
         files["main.tf"] = as_terraform(files.pop("pool.yaml"))
     write_files(tmp_path, files)

@@ -30,7 +30,10 @@ INTERFACES = """networkInterfaces:
 
 def as_chart(text: str) -> dict[str, str]:
     templated = text.replace("associatePublicIPAddress: true", "associatePublicIPAddress: {{ .Values.public }}")
-    chart = {"chart/Chart.yaml": "apiVersion: v2\nname: nodes\nversion: 0.1.0\n", "chart/values.yaml": "public: true\n"}
+    chart = {
+        "chart/Chart.yaml": "apiVersion: v2\nname: nodes\nversion: 0.1.0\n",
+        "chart/values.yaml": "public: true\n",
+    }
     return chart | {"chart/templates/pool.yaml": templated}
 
 
