@@ -35,8 +35,8 @@ class Crowding(NamedTuple):
 def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Crowding | None:
     """Replicas for which the limits of all pools that take them leave no room; None where they may.
 
-    Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte, nor
-    those of nodes: what one run of the scheduler launches is not counted there, so that such a limit may be overrun.
+    Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte,
+    nor those of nodes: what one run of the scheduler launches is not counted, so that such a limit may be overrun.
     """
     replicas = workload.node.find("spec", "replicas")
     count = replicas.value if replicas is not None else None
