@@ -77,16 +77,9 @@ class Discovery:
     manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
-<<<<<<< HEAD
-    `workloads` are the paths of files that may make pods, `contents` what some of these hold, so that they are not
-    read twice, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
-=======
-    `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
+    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `installing` of those that may install a
     chart with values, `applying` of those that may change what a folder makes: all told by single words.
->>>>>>> main
     """
 
     def __init__(self) -> None:
@@ -222,22 +215,14 @@ class _Block:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
-<<<<<<< HEAD
         workloads = {file: data for file, data in files if may_make_pods(file, data)}
         found.workloads += workloads
         if workloads and len(found.contents) < _KEPT:
             found.contents.update(workloads)
-        if marks.releases or marks.helmfiles:
-            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.kustomizing:
-            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
-=======
-        found.workloads += [file for file, data in files if may_make_pods(file, data)]
         if marks.installs or marks.installing_names:
             found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
         if marks.applies:
             found.applying += [file for file, data in files if marks.may_change_overlays(data)]
->>>>>>> main
         if marks.buffers:
             found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
         if marks.node_group_parts:

@@ -41,16 +41,12 @@ def filled_charts(
     uses: Uses = {}
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
-<<<<<<< HEAD
-    releases = [*find_releases(defaults, sources, holders), *_terraform_releases(defaults, sources)]
+    releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     installed = {release.path for release in releases}
     for path, (values, templates) in charts.items():
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
             yield made._replace(values=next(iter(own_roots(values)), None), is_installed=path in installed)
-=======
-    releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
->>>>>>> main
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
