@@ -77,9 +77,10 @@ class Discovery:
     manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter, `installing` of those that may install a
-    chart with values, `applying` of those that may change what a folder makes: all told by single words.
+    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
+    those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others than Karpenter,
+    `installing` of those that may install a chart with values, `applying` of those that may change what a folder
+    makes: all told by single words.
     """
 
     def __init__(self) -> None:
