@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, RequirementLine
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _LITTLE = {"cpu": 8 * ONE, "memory": 16 * 1024**3 * ONE}
 """What all pods of a file and all DaemonSets of a run may ask together: half of a 4xlarge of any usual family."""
 
+_WITHIN_LIMITS = 16 * ONE
+"""The CPUs of all replicas together for which the least limits have room, whatever is left over on each node."""
+
 _LEAST_LIMITS = {"cpu": 32 * ONE, "memory": 128 * 1024**3 * ONE}
 """Limits that let a 4xlarge of any usual family through."""
 
@@ -30,22 +34,11 @@ _USUAL_GENERATIONS = frozenset("567")
 _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
 """Settings of the kubelet that take no room from pods."""
 
-_AMOUNT = r"""["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)"""
-_AMOUNTS = {resource: re.compile(resource + _AMOUNT) for resource in _LITTLE}
-"""A search that begins with a word is quick."""
+_AMOUNTS = re.compile(r"""(cpu|memory|[rR]eplica\w*)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
 _NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
-_WORDS = (
-    *("nodeSelector", "ffinity", "topology", "runtime", "resourceClaims", "nodeName", "overhead", "olumeClaim"),
-    *(
-        "volume_claim",
-        "PersistentVolume",
-        "StorageClass",
-        "ostPort",
-        "host_port",
-        "ostNetwork",
-        "host_network",
-        "node_selector",
-    ),
+_DEMANDING_WORD = re.compile(
+    "nodeSelector|ffinity|topology|runtime|resourceClaims|nodeName|overhead|olumeClaim|volume_claim|PersistentVolume"
+    "|StorageClass|ostPort|host_port|ostNetwork|host_network|node_selector"
 )
 _DEMANDING = re.compile(
     r"(?m)"
@@ -57,23 +50,44 @@ _DEMANDING = re.compile(
     r"|topologyKey|olumeClaim|PersistentVolume|StorageClass|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
     r"|affinity {|topology_spread|runtime_class"
 )
-_OTHER_RESOURCES = re.compile(r"""hugepages-|ephemeral-storage|\.[a-z]+/[\w.-]+["']?[ \t]*[:=][ \t]*["']?[0-9]""")
+_OTHER_RESOURCES = re.compile(
+    r"hugepages-|ephemeral-storage"
+    # behind the colon of a key is a blank, a quote before it; the tag of an image has neither
+    r"""|\.[a-z]+/[\w.-]+(?:["'][ \t]*[:=][ \t]*|[ \t]*:[ \t]+|[ \t]*=[ \t]*)["']?[0-9]"""
+)
 
 
 def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
     """Whether all pods of a text together ask for little CPU and memory beside `daemons`, and for nothing else."""
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
-    if any(word in written for word in _WORDS) and _DEMANDING.search(written) is not None:
+    if _DEMANDING_WORD.search(written) is not None and _DEMANDING.search(written) is not None:
         return False
     if _OTHER_RESOURCES.search(written) is not None:
         return False
-    amounts = add_amounts(written)
-    return all(amounts[name] + daemons[name] <= most for name, most in _LITTLE.items())
+    return _are_little(tuple(_AMOUNTS.findall(written)), daemons["cpu"], daemons["memory"])
+
+
+@cache
+def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of_daemons: int) -> bool:
+    """Whether amounts are little together with those of DaemonSets, and with all replicas within the least limits."""
+    amounts = _add(written)
+    if amounts["cpu"] + of_daemons > _LITTLE["cpu"] or amounts["memory"] + memory_of_daemons > _LITTLE["memory"]:
+        return False
+    replicas = max((_read_amount(amount) for name, amount in written if name not in _LITTLE), default=ONE)
+    return amounts["cpu"] * replicas <= _WITHIN_LIMITS * ONE
 
 
 def add_amounts(text: str) -> dict[str, int]:
     """All amounts of CPU and of memory in a text together, requests and limits alike."""
-    return {resource: sum(map(_read_amount, form.findall(text))) for resource, form in _AMOUNTS.items()}
+    return _add(_AMOUNTS.findall(text))
+
+
+def _add(written: Iterable[tuple[str, str]]) -> dict[str, int]:
+    amounts = dict.fromkeys(_LITTLE, 0)
+    for name, amount in written:
+        if name in amounts:
+            amounts[name] += _read_amount(amount)
+    return amounts
 
 
 def _read_amount(text: str) -> int:

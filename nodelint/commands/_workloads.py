@@ -113,10 +113,11 @@ def _selecting_texts(
         whole = every or path in buffers
         if source is None and not whole and not keys and not demanding:
             continue
-        text = source.text if source is not None else _text_with(path, None)
+        text = source.text if source is not None else _text_of(path, found)
         if re.search(PATTERN, text) is None or (source is not None and not source.whole):
             continue
-        if source is not None or whole or _is_selecting(text, keys) or _is_filled_with(path, keys, of_charts):
+        meant = bool(keys) and (_is_selecting(text, keys) or _is_filled_with(path, keys, of_charts))
+        if source is not None or whole or meant:
             yield path, text
         elif demanding:
             passed_over[path] = text
@@ -124,7 +125,7 @@ def _selecting_texts(
 
 
 def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
-    return any(text.find(key.decode()) >= 0 for key in keys) and any(text.find(mark) >= 0 for mark in _SELECTING)
+    return any(key.decode() in text for key in keys) and any(mark in text for mark in _SELECTING)
 
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
@@ -147,10 +148,7 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
 
 
 def _has_daemons(text: str) -> bool:
-    return any(mark in text for mark in _DAEMONS)
-
-
-_DAEMONS = ("DaemonSet", "kubernetes_daemon")
+    return "DaemonSet" in text or "kubernetes_daemon" in text
 
 
 def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -182,7 +180,7 @@ _NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
 def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
     """Whether a file is a template of a chart whose own values hold one of some keys; `of_charts` remembers that."""
     folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
-    if not inside or not keys:
+    if not inside:
         return False
     if folder not in of_charts:
         of_charts[folder] = bool(_text_with(f"{folder}/values.yaml", keys))
@@ -191,6 +189,12 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
 
 _SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")
 """One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
+
+
+def _text_of(path: str, found: Discovery) -> str:
+    """The text of a file with workloads; empty where it cannot be read."""
+    data = found.contents.get(path)
+    return _text_with(path, None) if data is None else data.decode("utf-8", "replace")
 
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:

@@ -61,6 +61,9 @@ _CHUNK = 1 << 16
 
 # Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
 # repository hold no file that names Karpenter.
+_KEPT = 2_000
+"""Of so many files with workloads the contents are kept."""
+
 _BLOCK = 1 << 13
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
@@ -74,9 +77,10 @@ class Discovery:
     manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter, `installing` of those that may install a
-    chart with values, `applying` of those that may change what a folder makes: all told by single words.
+    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
+    those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others than Karpenter,
+    `installing` of those that may install a chart with values, `applying` of those that may change what a folder
+    makes: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -93,6 +97,7 @@ class Discovery:
         self.stdin_path = "-"
         self.also: str | None = None
         self.workloads: list[str] = []
+        self.contents: dict[str, bytes] = {}
         self.buffers: list[str] = []
         self.installing: list[str] = []
         self.node_groups: list[str] = []
@@ -213,7 +218,10 @@ class _Block:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
-        found.workloads += [file for file, data in files if may_make_pods(file, data)]
+        workloads = {file: data for file, data in files if may_make_pods(file, data)}
+        found.workloads += workloads
+        if workloads and len(found.contents) < _KEPT:
+            found.contents.update(workloads)
         if marks.installs or marks.installing_names:
             found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
         if marks.applies:

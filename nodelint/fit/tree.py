@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
-from nodelint.fit.crowding import Crowding, find_crowding
+from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
@@ -126,7 +126,9 @@ class Tree:
             return self._is_taken(workload)
         if any(topology.min_domains for topology in pod.topologies):
             return self._is_taken(workload)
-        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
+        replicas = workload.node.find("spec", "replicas")
+        count = replicas.value if replicas is not None else None
+        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod), str(count))
         found = self._taken.get(key)
         if found is None:
             found = self._taken[key] = self._is_taken(workload)
@@ -149,14 +151,16 @@ class Tree:
         if ignored is None and other is not None and not (taken or is_here):
             ignored = other
         unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
-        unread = None if taken else self._find_other_pool(pod, release)
+        unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
         if unread is not None:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        taking = [verdict.pool for verdict in verdicts if verdict.fits]
-        crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
-        maybe = unread is not None
+        maybe, crowding = unread is not None, None
+        if not (elsewhere or maybe or workload.is_daemon):
+            taking = [verdict for verdict in verdicts if verdict.fits]
+            crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
+            crowding = crowding or find_beyond_limits(workload, pod, taking)
         return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
 
     def _ask_pools(
@@ -210,6 +214,14 @@ class Tree:
             sizes = self._sizes[id(pools)] = [*found.values()]
         room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
+
+    @staticmethod
+    def _find_other_values(workload: Workload) -> UnknownFact | None:
+        """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
+        built = workload.source.built
+        if built is None or not built.is_installed:
+            return None
+        return UnknownFact(workload.name_node, "the chart is installed with other values than its defaults")
 
     def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""

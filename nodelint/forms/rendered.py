@@ -87,6 +87,8 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
+    `is_installed`: the defaults of a chart which something among the files installs with values of its own.
+
     `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
     where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
     without the defaults that somebody may replace, where that is known value by value: of what is left, everything
@@ -121,6 +123,7 @@ class Built(NamedTuple):
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    is_installed: bool = False
     values: Node | None = None
 
     @property

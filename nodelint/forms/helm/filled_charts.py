@@ -39,12 +39,14 @@ def filled_charts(
     charts = _charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
-    for values, templates in charts.values():
-        for variants in _fill_all(templates, values, uses, files, None, each_release):
-            yield make_built(variants, values, fixing=True)._replace(values=next(iter(own_roots(values)), None))
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
+    installed = {release.path for release in releases}
+    for path, (values, templates) in charts.items():
+        for variants in _fill_all(templates, values, uses, files, None, each_release):
+            made = make_built(variants, values, fixing=True)
+            yield made._replace(values=next(iter(own_roots(values)), None), is_installed=path in installed)
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))

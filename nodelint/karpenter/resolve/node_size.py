@@ -206,8 +206,8 @@ class NodeSizes:
         """The IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
         if self._family["pods"] is None or self._view.label(name, OS) != "windows":
             return None
-        network = self._view.network(name)
-        return (network.ipv4_per_interface - 1 if network else 0) * ONE
+        addresses = self._view.addresses_per_interface(name)
+        return (addresses - 1 if addresses is not None else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str | None]:
         """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.
