@@ -206,6 +206,22 @@ def test_what_launches_nothing_has_no_nodes_and_its_fix_is_safe(
     assert "No node is replaced" in nodelint("plan", "--old", "old", "new").stdout
 
 
+def test_a_fix_of_an_error_that_leaves_information_is_offered_with_what_follows(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    texts = [POOL.format(name=name, arch="[amd64]", types="m5.large") for name in ("a", "b")]
+    star = texts[0].replace(REQUIREMENT, 'karpenter.k8s.aws/instance-family, operator: In, values: ["*"]')
+    write_files(tmp_path, {"a.yaml": star, "b.yaml": texts[1]})
+    (found,) = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    assert (found["severity"], found["fix"]["safety"]) == ("error", "unsafe")
+    assert "once the fix is made, there is overlapping-pools" in found["help"]
+    nodelint("check", ".", "--fix")
+    assert (tmp_path / "a.yaml").read_text() == star
+    nodelint("check", ".", "--fix", "--unsafe-fixes")
+    (left,) = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    assert (left["severity"], left["rule"]) == ("info", "overlapping-pools")
+
+
 @pytest.mark.parametrize("size", ["100Gi", "100"])
 def test_a_dot_ends_the_name_of_a_family(size: str, nodelint: Run, tmp_path: Path) -> None:
     pool = POOL.format(name="a", arch="[amd64]", types="x").replace(
