@@ -150,8 +150,11 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:
-            path = config.find(os.getcwd())
+            passed_over: list[str] = []
+            path = config.find(os.getcwd(), passed_over)
             path = path and os.path.relpath(path)
+            for message in passed_over:
+                say(message)
     except FileNotFoundError:
         stop("the working folder no longer exists")
     except ConfigError as error:

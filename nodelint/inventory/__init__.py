@@ -265,9 +265,16 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
 
 
 def _leads_out(path: str) -> bool:
-    """Whether a file of a folder takes something from beside or above it."""
+    """Whether a file of a folder takes something from outside of it, by a path or by a link."""
+    import re
+
+    folder = os.path.dirname(path)
     try:
-        return b"../" in gate.read(path, _LARGEST)
+        text = gate.read(path, _LARGEST)
+        if re.search(rb"""\.\.|[\s\["'-]/""", text) is not None:
+            return True
+        named = [name for name, _ in gate.entries(folder) if os.fsencode(name) in text]
+        return any(gate.refusal(os.path.join(folder, name)) is not None for name in named)
     except (OSError, ValueError):
         return False
 

@@ -107,18 +107,22 @@ class Replacement:
         """Judge what is built, and say it with what is `plain` from the files alone."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
-        known = list(results)
+        known = _Known(results)
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         for world in _worlds(self._built):
             before = len(made.told)
             _World(world, setup, read, map_objects, shared).judge(made, known)
+            known.places.update((result.rule.name, result.span) for result in made.told[before:])
             for result in made.told[before:]:
                 holders.setdefault(_fix_mark(result), []).extend(world)
         made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
+        known.add(made.told)
         for world in self._settled_worlds(setup):
-            _World(world, setup, read, map_objects, shared, settled=True).judge(made, [*known, *made.told])
+            before = len(made.told)
+            _World(world, setup, read, map_objects, shared, settled=True).judge(made, known)
+            known.add(made.told[before:])
         return made
 
     def _spare_others(
@@ -193,6 +197,20 @@ def _worlds(built: Sequence[Built]) -> list[list[Built]]:
     return list(found.values())
 
 
+class _Known:
+    """Findings of which nothing is said twice. `places` are those of what was built for any cluster so far."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.results: list[Result] = []
+        self.mistakes: set[object] = set()
+        self.places: set[tuple[str, Span]] = set()
+        self.add(results)
+
+    def add(self, results: Sequence[Result]) -> None:
+        self.results += results
+        self.mistakes.update(map(_mistake, results))
+
+
 class _World:
     """What is built for one cluster, and the files that are no part of it."""
 
@@ -222,21 +240,23 @@ class _World:
         self._around = [obj for source in around for obj in objects(source, foreign=True)]
         self._asked = {id(source) for source in read[0]}
 
-    def judge(self, made: BuiltOutcome, known: list[Result]) -> None:
-        """Add what is found; `known` are findings of which nothing is said twice."""
+    def judge(self, made: BuiltOutcome, known: _Known) -> None:
+        """Add what is found, less what is known and said already."""
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
-        known_mistakes = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
+        mistakes = known.mistakes if self._settled or not self._by_default else set()
+        own: set[object] = set()
         given = self._built[0].given
-        places = {(result.rule.name, result.span) for result in made.told}
         for mark, result in rounds[0].items():
-            if not all(mark in others for others in rounds[1:]) or _mistake(result) in known_mistakes:
+            if not all(mark in others for others in rounds[1:]) or _mistake(result) in mistakes:
                 continue
-            if self._by_default and _is_repeated(result, known):
+            if _mistake(result) in own:
                 continue
-            if given and ((result.rule.name, result.span) in places or not _has_part(result, given)):
+            if self._by_default and _is_repeated(result, known.results):
                 continue
-            known_mistakes.add(_mistake(result))
+            if given and ((result.rule.name, result.span) in known.places or not _has_part(result, given)):
+                continue
+            own.add(_mistake(result))
             made.told.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:

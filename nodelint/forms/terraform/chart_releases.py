@@ -17,7 +17,6 @@ from nodelint.forms.terraform.fill import (
     BlockAttribute,
     TerraformBlock,
     TerraformFile,
-    attributes_of,
     blocks_of,
     instances,
 )
@@ -76,7 +75,7 @@ def releases_in(
     for block in file.blocks:
         if block.kind != "resource" or block.names[:1] != ("helm_release",):
             continue
-        given = list(attributes_of(file.words, block))
+        given = file.every_attribute(block)
         outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
         for module in modules.variants(around) if "chart" in outer else ():
             for names in instances(outer, module.evaluator(file.source)):
@@ -160,7 +159,7 @@ def _read_repeated(
     for inner in blocks_of(words):
         if inner.kind != "dynamic" or inner.names not in [(name,) for name in _SETTERS]:
             continue
-        given = list(attributes_of(file.words, inner))
+        given = file.every_attribute(inner)
         outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
         content = {attribute.name: attribute.value for attribute in given if attribute.depth == 1}
         if set(outer) != {"for_each"}:

@@ -13,7 +13,6 @@ from nodelint.forms.terraform.fill import (
     BlockAttribute,
     TerraformBlock,
     TerraformFile,
-    attributes_of,
     explain_no_instance,
     instances,
 )
@@ -52,7 +51,7 @@ def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[Contr
     for block in file.blocks:
         if block.kind != "resource" or block.names[:1] != ("helm_release",):
             continue
-        given = tuple(attributes_of(file.words, block))
+        given = file.every_attribute(block)
         outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
         for module in modules.variants(around) if "chart" in outer else ():
             evaluator = module.evaluator(file.source)

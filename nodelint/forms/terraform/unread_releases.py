@@ -15,7 +15,7 @@ from nodelint.files.safe_read import is_inside
 from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.chart_values import ValuesLayer
 from nodelint.forms.terraform.chart_releases import releases_in
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, attributes_of
+from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.values import Modules
@@ -89,4 +89,4 @@ def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> l
             )
         if around is not None and named is not None:
             return [around]
-    return [part.value for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]
+    return [part.value for part in file.every_attribute(block) if part.depth or part.name not in _NO_VALUES]
