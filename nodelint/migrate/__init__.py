@@ -141,12 +141,12 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[Note]]:
     return new, notes
 
 
-def left_in_rendered(made: Migration, target: Target, build: Callable[[Sequence[Source]], Inventory]) -> list[Note]:
+def left_in_rendered(made: Migration, target: Target, inventory: Inventory) -> list[Note]:
     """Notes on what charts, overlays and modules still come to that is the other side's.
 
-    That is what values and expressions bring, and what no edit of a file alone could change.
+    That is what values and expressions bring, and what no edit of a file alone could change. `inventory` is that of
+    the files as they are to be.
     """
-    inventory = build(made.new)
     lines = {source.path: _old_lines(before, source) for before, source in made.changed}
     notes: list[Note] = []
     for rendered in inventory.built:
