@@ -107,13 +107,17 @@ def _migrate_file(source: Source, target: Target, classes: Sequence[object]) -> 
 
 
 def _notes_of(obj: Object, target: Target, classes: Sequence[object]) -> Iterator[Note]:
-    if isinstance(obj, NodePool):
+    if obj.of_values and _is_class(obj):
+        yield note("by-hand", obj, None, f"a chart makes an {obj.kind} of these values: the chart decides what moves")
+    elif isinstance(obj, NodePool):
         yield from pool_notes(obj, target, classes)
     else:
         yield from class_notes(obj, target)
 
 
 def _plan(obj: Object, target: Target) -> Iterator[Step]:
+    if obj.of_values and _is_class(obj):
+        return
     yield from plan_pool(obj, target) if isinstance(obj, NodePool) else plan_class(obj, target)
 
 

@@ -12,6 +12,7 @@ from nodelint.migrate.steps import (
     Path,
     Step,
     add_field,
+    as_written,
     move_into,
     note,
     remove_field,
@@ -78,7 +79,7 @@ def _drop(obj: Object, node: Node, path: Path, message: str) -> Step:
 
 
 def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
-    path, value = ("spec", name), plain_with_placeholders(node)
+    path, value = ("spec", name), as_written(node)
     by_hand = note("by-hand", obj, node, f"move it to `advancedNetworking.{name}`")
     if moved:
         return Step(move_into(path, ("spec", "advancedNetworking"), value), (), by_hand)
@@ -142,8 +143,9 @@ def _storage(obj: Object, ebs: Node) -> tuple[dict[str, Any], list[Note]]:
                 kept = min(max(value, low), high)
                 message = f"EKS Auto Mode takes {low} to {high}: it is {kept}"
                 notes.append(note("differs", obj, node, message))
-                value = kept
-            storage[_KEPT[name]] = value
+                storage[_KEPT[name]] = kept
+            else:
+                storage[_KEPT[name]] = as_written(node)
         elif name == "volumeType" and value != "gp3":
             notes.append(note("differs", obj, node, "volumes of EKS Auto Mode are gp3"))
         elif name == "encrypted" and value is not True:
@@ -163,7 +165,7 @@ def _to_karpenter(obj: Object, spec: Node) -> Iterator[Step]:
             continue
         if name == "ephemeralStorage":
             by_hand = note("by-hand", obj, node, "write it as `blockDeviceMappings` of the device /dev/xvdb")
-            mapping = _mapping_of(plain_with_placeholders(node), obj.partial)
+            mapping = _mapping_of(as_written(node), obj.partial)
             yield Step(replace_field(("spec", name), "blockDeviceMappings", [mapping]), (), by_hand)
         elif name in ("advancedNetworking", "advancedSecurity"):
             yield from _spread(obj, name, node, facts)
@@ -210,33 +212,18 @@ def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Ite
         if entry_node is None:
             continue
         by_hand = note("by-hand", obj, entry_node, f"move it to `spec.{key}`")
-        value = _interfaces(entry_node) if key == "networkInterfaces" else plain_with_placeholders(entry_node)
+        value = _interfaces(entry_node) if key == "networkInterfaces" else as_written(entry_node)
         if entry_node is moving[-1]:
             yield Step(replace_field(("spec", name), key, value), (), by_hand)
         else:
-            yield Step(_lift(name, key, value), (), by_hand)
+            yield Step(move_into(("spec", name, key), ("spec",), value), (), by_hand)
     if not moving and len(node.entries) > 1:
         yield Step(remove_field(("spec", name)), (), note("by-hand", obj, node, "remove it"))
 
 
-def _lift(home: str, key: str, value: Any) -> Any:
-    """Edits that move a field out of a mapping to the mapping around it."""
-
-    def make(root: Node) -> Any:
-        from nodelint import edits
-
-        spec, node = root.find("spec"), root.find("spec", home, key)
-        if spec is None or node is None:
-            raise edits.NotEditable("it is not written here as such")
-        gone = edits.remove(node)
-        return [*gone, *edits.with_comments(edits.add_key(spec, key, value), f"{key}:", gone, node)]
-
-    return make
-
-
 def _interfaces(node: Node) -> Any:
     """Network interfaces with the fields that an EC2NodeClass has."""
-    found = plain_with_placeholders(node)
+    found = as_written(node)
     wanted = ("networkCardIndex", "deviceIndex", "interfaceType")
     if not isinstance(found, list):
         return found

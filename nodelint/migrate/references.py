@@ -81,7 +81,7 @@ def left_names(source: Source, target: str) -> Iterator[tuple[int, str]]:
         if not words.startswith(("#", "//")):
             match = pattern.search(line.partition(" #")[0])
             if match is not None and not _is_of_crd(source, begin):
-                yield number, match["word"]
+                yield number, match["word"] or f"{AUTO_MODE_KIND} of {AUTO_MODE_GROUP}"
         begin += len(line) + 1
 
 
@@ -94,7 +94,7 @@ def _is_of_crd(source: Source, offset: int) -> bool:
 def _left_pattern(target: str) -> re.Pattern[str]:
     if target == "karpenter":
         names = "|".join(map(re.escape, sorted(counterparts(target), key=len, reverse=True)))
-        return re.compile(rf"""(?<![\w./-])(?P<word>{names})(?![\w/-])|\bkind["']?\s*[:=]\s*["']?(?P<kind>NodeClass\b)""")
+        return re.compile(rf"""(?<![\w./-])(?P<word>{names})(?![\w/-])|\bkind["']?\s*[:=]\s*["']?NodeClass\b""")
     names = "|".join(re.escape(key) for key in sorted(well_known(NEWEST)) if key.startswith(f"{AWS_GROUP}/"))
     return re.compile(rf"(?<![\w./-])(?P<word>{CLASS_KIND}|{names})(?![\w/-])")
 

@@ -12,12 +12,12 @@ from nodelint.edits.formatting import Plain
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object
-from nodelint.text import UNKNOWN, Node, Source, reread
+from nodelint.text import Node, Source, reread
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Any, Literal
 
     NoteKind = Literal["dropped", "differs", "added", "by-hand"]
     """What became of a field.
@@ -131,12 +131,56 @@ def replace_field(path: Path, key: str, value: Plain) -> Callable[[Node], list[E
     """Edits that put another field with its value in the place of one; comments above stay."""
 
     def make(root: Node) -> list[Edit]:
-        node = _find(root, path)
-        _hold_to_known(node)
+        node, words = _find(root, path), _Verbatims()
         named = edits.set_key(_key(root, path), key)
-        return [*_keep_comments(_key(root, path), node, named), *edits.replace(node, value)]
+        written = words.show(edits.replace(node, words.hide(value)))
+        return [*_keep_comments(_key(root, path), node, named), *written]
 
     return make
+
+
+class Verbatim(str):
+    """A scalar that moves as it is written: its quotes, a template's code, an expression of HCL."""
+
+    __slots__ = ()
+
+
+def as_written(node: Node) -> Any:
+    """The value of a node for another place, with its scalars as they are written."""
+    if node.kind == "mapping":
+        return {entry.name or entry.key.unquoted: as_written(entry.value) for entry in node.entries}
+    if node.kind == "sequence":
+        return [as_written(item) for item in node.items]
+    if node.alias or node.style in ("literal", "folded") or "\n" in node.text:
+        return str(node.value) if isinstance(node.value, str) else node.plain()
+    return Verbatim(node.text)
+
+
+class _Verbatims:
+    """Words that stand for scalars while the text around them is written."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def hide(self, value: Any) -> Any:
+        """The value with a word in the place of each scalar that moves as it is written."""
+        if isinstance(value, dict):
+            return {key: self.hide(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self.hide(part) for part in value]
+        if not isinstance(value, Verbatim):
+            return value
+        self._texts.append(str(value))
+        return f"moved-scalar-{len(self._texts) - 1}-x"
+
+    def show(self, made: Sequence[Edit]) -> list[Edit]:
+        """The edits with the scalars in the place of their words."""
+
+        def text_of(match: re.Match[str]) -> str:
+            return self._texts[int(match[2])]
+
+        pattern = re.compile(r"([\"']?)moved-scalar-([0-9]+)-x\1")
+        return [edit._replace(text=pattern.sub(text_of, edit.text)) for edit in made]
 
 
 _COMMENT = re.compile(r"(?m)(?:^|(?<=[ \t]))#[^\r\n]*")
@@ -162,11 +206,10 @@ def move_into(path: Path, home: Path, value: Plain) -> Callable[[Node], list[Edi
     """Edits that move a field into a mapping that is there; comments above go along."""
 
     def make(root: Node) -> list[Edit]:
-        node, target = _find(root, path), _find(root, home)
-        _hold_to_known(node)
+        node, target, words = _find(root, path), _find(root, home), _Verbatims()
         key = str(path[-1])
-        gone = edits.remove(node)
-        return [*gone, *edits.with_comments(edits.add_key(target, key, value), f"{key}:", gone, node)]
+        gone, added = edits.remove(node), words.show(edits.add_key(target, key, words.hide(value)))
+        return [*gone, *edits.with_comments(added, f"{key}:", gone, node)]
 
     return make
 
@@ -180,12 +223,6 @@ def add_field(home: Path, key: str, value: Plain, after: Sequence[str] = ()) -> 
         return edits.add_keys(mapping, {key: value}, behind, first=behind is None)
 
     return make
-
-
-def _hold_to_known(node: Node) -> None:
-    """Raise NotEditable where what is to be written anew is worked out elsewhere."""
-    if edits.dialect_of(node).SUFFIX != ".yaml" and any(part.value is UNKNOWN for part in node.walk()):
-        raise NotEditable("it holds an expression")
 
 
 def _find(root: Node, path: Path) -> Node:
