@@ -23,7 +23,8 @@ from nodelint.migrate.references import (
     selector_note,
     without_selector,
 )
-from nodelint.migrate.steps import Note, NoteKind, Step, all_objects, note, run_steps
+from nodelint.migrate.steps import Note, NoteKind, Step, all_objects, is_json_patch, note, run_steps
+from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
 from nodelint.text import Source, reread
@@ -95,6 +96,7 @@ def _migrate_file(source: Source, target: Target, classes: Sequence[object]) -> 
     renamed = reread(source, edits.apply(source.text, named)) if named else source
     notes = [found for _, obj in moving for found in _notes_of(obj, target, classes)]
     notes += _left_notes(renamed, target, {(found.path, found.line) for found in notes if found.kind == "by-hand"})
+    notes += _notes_of_patches(source, target)
     steps = {index: list(_plan(obj, target)) for index, obj in moving}
     if len(all_objects(renamed)) != len(present):
         return source, [note("by-hand", obj, None, "the file is not read alike after the edits") for obj in present], []
@@ -119,6 +121,15 @@ def _plan(obj: Object, target: Target) -> Iterator[Step]:
     if obj.of_values and _is_class(obj):
         return
     yield from plan_pool(obj, target) if isinstance(obj, NodePool) else plan_class(obj, target)
+
+
+def _notes_of_patches(source: Source, target: Target) -> Iterator[Note]:
+    """Notes on operations of JSON6902 patches whose field the other kind has not, or has elsewhere."""
+    for obj in objects(source, foreign=True):
+        if is_json_patch(obj) and _is_class(obj) and is_of_other_side(obj, target):
+            for step in plan_class(obj, target):
+                if step.otherwise.value:
+                    yield step.otherwise._replace(message=f"a patch writes it: {step.otherwise.message}")
 
 
 def _left_notes(renamed: Source, target: Target, known: set[tuple[str, int]]) -> Iterator[Note]:

@@ -60,8 +60,13 @@ class Step(NamedTuple):
 
 
 def all_objects(source: Source) -> list[Object]:
-    """The objects of a source in an order that no step changes."""
-    return list(objects(source, foreign=True, more=True))
+    """The objects of a source in an order that no step changes; without those of JSON6902 patches."""
+    return [obj for obj in objects(source, foreign=True, more=True) if not is_json_patch(obj)]
+
+
+def is_json_patch(obj: Object) -> bool:
+    """Whether an object is made of the operations of a JSON6902 patch: it has no fields that are written as such."""
+    return obj.document.root is not None and obj.document.root.kind == "sequence"
 
 
 def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: str = "") -> Note:
