@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.printable import screened
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
 
     from nodelint.files.discover import Discovery
     from nodelint.inventory import Inventory
-    from nodelint.migrate import Migration, Target
+    from nodelint.migrate import MovedFiles, MoveTarget
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
     from nodelint.report.migrate import PoolTypes
+    from nodelint.text import Source
 
 _ALSO = r"eks\.amazonaws\.com/(?:instance-|compute-type|nodeclass|capacity-reservation)"
 """How a file says that it selects nodes of EKS Auto Mode: it may not hold Karpenter's name."""
@@ -66,7 +68,7 @@ Exit codes:
 @exclude
 @versions
 @timeout_option
-def command(paths: Sequence[str], target: Target, write: bool, form: str, **flags: Any) -> None:
+def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **flags: Any) -> None:
     """Move NodePools, classes and selectors between Karpenter and EKS Auto Mode.
 
     An EC2NodeClass becomes a NodeClass of eks.amazonaws.com/v1, or the other way round. References, labels of
@@ -104,7 +106,7 @@ def command(paths: Sequence[str], target: Target, write: bool, form: str, **flag
 
 
 def _show(
-    made: Migration, target: Target, types: Sequence[PoolTypes], form: str, write: bool, written: bool
+    made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], form: str, write: bool, written: bool
 ) -> None:
     """Print the report; without `write` the diff is what standard output carries."""
     from nodelint.report import migrate as report
@@ -114,7 +116,6 @@ def _show(
         return
     shown = look(page=True)
     if not write:
-        from nodelint.base.printable import screened
         from nodelint.report.unified_diff import coloured, unified
 
         for old, new in made.changed:
@@ -123,12 +124,12 @@ def _show(
     echo(report.migrate_text(made, target, types, written, shown), err=not write)
 
 
-def _write(made: Migration, found: Discovery) -> bool:
+def _write(made: MovedFiles, found: Discovery) -> bool:
     """Write the files, or none: where one cannot be written, those before it become what they were."""
     from nodelint.files.atomic_write import replace
     from nodelint.files.safe_read import error_reason
 
-    done = []
+    done: list[tuple[Source, Source]] = []
     for old, new in made.changed:
         try:
             replace(new.path, new.data, before=old.data)
@@ -144,7 +145,7 @@ def _write(made: Migration, found: Discovery) -> bool:
     return True
 
 
-def _list_types(before: Inventory, after: Inventory, release: Version, target: Target) -> list[PoolTypes]:
+def _list_types(before: Inventory, after: Inventory, release: Version, target: MoveTarget) -> list[PoolTypes]:
     """The instance types of each pool that moves, before and after."""
     from nodelint.migrate import is_of_other_side
     from nodelint.model.manifest import NodePool
@@ -160,8 +161,8 @@ def _list_types(before: Inventory, after: Inventory, release: Version, target: T
     for a, b in zip(old, new, strict=True):
         if is_of_other_side(a, target) and not a.partial:
             reason = _why_unknown(a)
-            sets = (None, None) if reason else (_types(a, release), _types(b, release))
-            found.append(PoolTypes(a.label, *sets, reason))
+            types = None if reason else _types(a, release)
+            found.append(PoolTypes(a.label, types, None if reason else _types(b, release), reason))
     return found
 
 

@@ -1,7 +1,7 @@
 """Objects of a Karpenter of one's own become those of EKS Auto Mode, and the other way round.
 
 Files become files: an edit replaces a range of characters, and comments, order and anchors stay. What the other side
-does not have is a `Note` with its place and what to do; nothing goes unsaid.
+does not have is a `MoveNote` with its place and what to do; nothing goes unsaid.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nodelint import edits
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import line_diff
 from nodelint.migrate.classes import class_notes, plan_class
-from nodelint.migrate.labels import Target
+from nodelint.migrate.labels import MoveTarget
 from nodelint.migrate.pools import plan_pool, pool_notes
 from nodelint.migrate.references import (
     auto_expressions,
@@ -23,7 +23,7 @@ from nodelint.migrate.references import (
     selector_note,
     without_selector,
 )
-from nodelint.migrate.steps import Note, NoteKind, Step, all_objects, is_json_patch, note, run_steps
+from nodelint.migrate.steps import MoveNote, NoteKind, Step, all_objects, is_json_patch, note, run_steps
 from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
 
-__all__ = ["Migration", "Note", "NoteKind", "Target", "is_of_other_side", "left_in_rendered", "migrate"]
+__all__ = ["MovedFiles", "MoveNote", "NoteKind", "MoveTarget", "is_of_other_side", "left_in_rendered", "migrate"]
 
 _MOST_LEFT = 3
 """Lines of a file that are named, of those in which a name of the other side still stands."""
 
 
-class Migration(NamedTuple):
+class MovedFiles(NamedTuple):
     """The files as they were and as they are to be, and what to know; `moved` are the objects that changed sides."""
 
     old: tuple[Source, ...]
     new: tuple[Source, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[MoveNote, ...]
     moved: tuple[Object, ...]
 
     @property
@@ -60,16 +60,16 @@ class Migration(NamedTuple):
         return all(note.kind in ("differs", "added") for note in self.notes)
 
 
-def migrate(files: Sequence[Source], target: Target) -> Migration:
+def migrate(files: Sequence[Source], target: MoveTarget) -> MovedFiles:
     """Move the objects of files to `target`. Nothing is raised for what they hold."""
     classes = [obj.name for source in files for obj in all_objects(source) if _is_class(obj)]
     made = [_migrate_file(source, target, classes) for source in files]
     notes = dict.fromkeys(chain.from_iterable(notes for _, notes, _ in made))
     moved = tuple(chain.from_iterable(moved for _, _, moved in made))
-    return Migration(tuple(files), tuple(new for new, _, _ in made), tuple(notes), moved)
+    return MovedFiles(tuple(files), tuple(new for new, _, _ in made), tuple(notes), moved)
 
 
-def is_of_other_side(obj: Object, target: Target) -> bool:
+def is_of_other_side(obj: Object, target: MoveTarget) -> bool:
     """Whether an object is one that moves to the target."""
     if not isinstance(obj, (NodePool, EC2NodeClass, AutoModeClass)) or obj.version != "v1":
         return False
@@ -84,12 +84,16 @@ def _is_old(obj: Object) -> bool:
     return isinstance(obj, Retired) or (isinstance(obj, (NodePool, EC2NodeClass)) and obj.version != "v1")
 
 
-def _migrate_file(source: Source, target: Target, classes: Sequence[object]) -> tuple[Source, list[Note], list[Object]]:
+def _migrate_file(
+    source: Source, target: MoveTarget, classes: Sequence[object]
+) -> tuple[Source, list[MoveNote], list[Object]]:
     """A file moved, its notes in the order of lines, and its objects that move."""
     present = all_objects(source)
     old = [obj for obj in present if _is_old(obj)]
     if old and target == "auto-mode":
-        message = f"`{old[0].api_version}` does not move: make the objects of this file v1 first (`nodelint check --fix`)"
+        message = (
+            f"`{old[0].api_version}` does not move: make the objects of this file v1 first (`nodelint check --fix`)"
+        )
         return source, [note("by-hand", obj, obj.node.get("apiVersion"), message) for obj in old], []
     moving = [(index, obj) for index, obj in enumerate(present) if is_of_other_side(obj, target)]
     named = edits_of_names(source, target)
@@ -99,7 +103,11 @@ def _migrate_file(source: Source, target: Target, classes: Sequence[object]) -> 
     notes += _notes_of_patches(source, target)
     steps = {index: list(_plan(obj, target)) for index, obj in moving}
     if len(all_objects(renamed)) != len(present):
-        return source, [note("by-hand", obj, None, "the file is not read alike after the edits") for obj in present], []
+        return (
+            source,
+            [note("by-hand", obj, None, "the file is not read alike after the edits") for obj in present],
+            [],
+        )
     new, more = run_steps(renamed, steps)
     notes += more
     if target == "karpenter":
@@ -108,7 +116,7 @@ def _migrate_file(source: Source, target: Target, classes: Sequence[object]) -> 
     return new, sorted(notes, key=lambda found: found.line), [obj for _, obj in moving]
 
 
-def _notes_of(obj: Object, target: Target, classes: Sequence[object]) -> Iterator[Note]:
+def _notes_of(obj: Object, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
     if obj.of_values and _is_class(obj):
         yield note("by-hand", obj, None, f"a chart makes an {obj.kind} of these values: the chart decides what moves")
     elif isinstance(obj, NodePool):
@@ -117,13 +125,13 @@ def _notes_of(obj: Object, target: Target, classes: Sequence[object]) -> Iterato
         yield from class_notes(obj, target)
 
 
-def _plan(obj: Object, target: Target) -> Iterator[Step]:
+def _plan(obj: Object, target: MoveTarget) -> Iterator[Step]:
     if obj.of_values and _is_class(obj):
         return
     yield from plan_pool(obj, target) if isinstance(obj, NodePool) else plan_class(obj, target)
 
 
-def _notes_of_patches(source: Source, target: Target) -> Iterator[Note]:
+def _notes_of_patches(source: Source, target: MoveTarget) -> Iterator[MoveNote]:
     """Notes on operations of JSON6902 patches whose field the other kind has not, or has elsewhere."""
     for obj in objects(source, foreign=True):
         if is_json_patch(obj) and _is_class(obj) and is_of_other_side(obj, target):
@@ -132,15 +140,15 @@ def _notes_of_patches(source: Source, target: Target) -> Iterator[Note]:
                     yield step.otherwise._replace(message=f"a patch writes it: {step.otherwise.message}")
 
 
-def _left_notes(renamed: Source, target: Target, known: set[tuple[str, int]]) -> Iterator[Note]:
+def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]) -> Iterator[MoveNote]:
     """Notes on lines in which a name of the other side still stands, after the edits of names."""
     lines = [found for found in left_names(renamed, target) if (renamed.path, found[0]) not in known]
     for number, word in lines[:_MOST_LEFT]:
         more = f" ({len(lines) - _MOST_LEFT} more lines)" if len(lines) > _MOST_LEFT and number == lines[2][0] else ""
-        yield Note("by-hand", "", "", renamed.path, number, f"`{word}` still stands here: change it{more}")
+        yield MoveNote("by-hand", "", "", renamed.path, number, f"`{word}` still stands here: change it{more}")
 
 
-def _without_selectors(old: Source, new: Source) -> tuple[Source, list[Note]]:
+def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]]:
     """The source without selectors of EKS Auto Mode's nodes, and what was left of them."""
     there = auto_selectors(old)
     for _ in there:
@@ -152,18 +160,18 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[Note]]:
     for mapping in auto_expressions(old):
         message = "only nodes of EKS Auto Mode have this label: remove the expression, or select another label"
         line = old.position(mapping.start).line
-        notes.append(Note("by-hand", "", mapping.path, old.path, line, message, mapping.text))
+        notes.append(MoveNote("by-hand", "", mapping.path, old.path, line, message, mapping.text))
     return new, notes
 
 
-def left_in_rendered(made: Migration, target: Target, inventory: Inventory) -> list[Note]:
+def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory) -> list[MoveNote]:
     """Notes on what charts, overlays and modules still come to that is the other side's.
 
     That is what values and expressions bring, and what no edit of a file alone could change. `inventory` is that of
     the files as they are to be.
     """
     lines = {source.path: _old_lines(before, source) for before, source in made.changed}
-    notes: list[Note] = []
+    notes: list[MoveNote] = []
     for rendered in inventory.built:
         for obj in all_objects(rendered.source):
             notes += _notes_of_rendered(rendered, obj, target, lines)
@@ -172,15 +180,15 @@ def left_in_rendered(made: Migration, target: Target, inventory: Inventory) -> l
 
 
 def _notes_of_rendered(
-    rendered: Built, obj: Object, target: Target, lines: dict[str, Callable[[int], int]]
-) -> Iterator[Note]:
+    rendered: Built, obj: Object, target: MoveTarget, lines: dict[str, Callable[[int], int]]
+) -> Iterator[MoveNote]:
     found: list[tuple[str, object, str]] = []
     if is_of_other_side(obj, target):
         found.append(("kind", obj.name_node, f"{obj.label} is still one of the other side: change what makes it"))
     elif isinstance(obj, (EC2NodeClass, AutoModeClass)):
         for step in plan_class(obj, target):
             if step.otherwise.value:
-                found.append((step.otherwise.field, _at(obj, step.otherwise.field), step.otherwise.message))
+                found.append((step.otherwise.field, _find_node(obj, step.otherwise.field), step.otherwise.message))
     for field, node, message in found:
         origin = rendered.find_origin(node)  # type: ignore[arg-type]
         if origin is None:
@@ -188,10 +196,10 @@ def _notes_of_rendered(
         span = span_of(origin.at)
         line = span.source.position(span.start).line
         before = lines.get(span.source.path, int)(line)
-        yield Note("by-hand", obj.label, field if field != "kind" else "", span.source.path, before, message)
+        yield MoveNote("by-hand", obj.label, field if field != "kind" else "", span.source.path, before, message)
 
 
-def _at(obj: Object, path: str) -> object:
+def _find_node(obj: Object, path: str) -> object:
     """The node at a path of an object, as `Node.path` writes it."""
     return next((node for node in obj.node.walk() if node.parent is not None and node.path == path), obj.name_node)
 

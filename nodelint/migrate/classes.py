@@ -8,11 +8,11 @@ from typing import Any
 from nodelint.convert.migrate import field, plain_with_placeholders
 from nodelint.data import table
 from nodelint.migrate.steps import (
-    Note,
+    MoveNote,
     Path,
     Step,
     add_field,
-    as_written,
+    written_value,
     move_into,
     note,
     remove_field,
@@ -41,7 +41,7 @@ def plan_class(obj: Object, target: str) -> Iterator[Step]:
         yield from _to_auto_mode(obj, spec) if target == "auto-mode" else _to_karpenter(obj, spec)
 
 
-def class_notes(obj: Object, target: str) -> Iterator[Note]:
+def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
     """What a class needs beyond its fields."""
     if target != "auto-mode" or obj.partial:
         return
@@ -79,7 +79,7 @@ def _drop(obj: Object, node: Node, path: Path, message: str) -> Step:
 
 
 def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
-    path, value = ("spec", name), as_written(node)
+    path, value = ("spec", name), written_value(node)
     by_hand = note("by-hand", obj, node, f"move it to `advancedNetworking.{name}`")
     if moved:
         return Step(move_into(path, ("spec", "advancedNetworking"), value), (), by_hand)
@@ -129,23 +129,23 @@ def _family_is_open(obj: Object) -> bool:
 _KEPT = {"volumeSize": "size", "iops": "iops", "throughput": "throughput", "kmsKeyID": "kmsKeyID"}
 
 
-def _storage(obj: Object, ebs: Node) -> tuple[dict[str, Any], list[Note]]:
+def _storage(obj: Object, ebs: Node) -> tuple[dict[str, Any], list[MoveNote]]:
     """`ephemeralStorage` for a volume, and what of the volume it does not say."""
     bounds = table("migrate")["storage_bounds"]
     storage: dict[str, Any] = {}
-    notes: list[Note] = []
+    notes: list[MoveNote] = []
     for entry in ebs.entries:
         name, node = entry.name, entry.value
         value = plain_with_placeholders(node)
         if name in _KEPT:
             low, high = bounds.get(name, (None, None))
             if low is not None and isinstance(value, int) and not low <= value <= high:
-                kept = min(max(value, low), high)
-                message = f"EKS Auto Mode takes {low} to {high}: it is {kept}"
+                allowed = min(max(value, low), high)
+                message = f"EKS Auto Mode takes {low} to {high}: it is {allowed}"
                 notes.append(note("differs", obj, node, message))
-                storage[_KEPT[name]] = kept
+                storage[_KEPT[name]] = allowed
             else:
-                storage[_KEPT[name]] = as_written(node)
+                storage[_KEPT[name]] = written_value(node)
         elif name == "volumeType" and value != "gp3":
             notes.append(note("differs", obj, node, "volumes of EKS Auto Mode are gp3"))
         elif name == "encrypted" and value is not True:
@@ -165,7 +165,7 @@ def _to_karpenter(obj: Object, spec: Node) -> Iterator[Step]:
             continue
         if name == "ephemeralStorage":
             by_hand = note("by-hand", obj, node, "write it as `blockDeviceMappings` of the device /dev/xvdb")
-            mapping = _mapping_of(as_written(node), obj.partial)
+            mapping = _mapping_of(written_value(node), obj.partial)
             yield Step(replace_field(("spec", name), "blockDeviceMappings", [mapping]), (), by_hand)
         elif name in ("advancedNetworking", "advancedSecurity"):
             yield from _spread(obj, name, node, facts)
@@ -212,7 +212,7 @@ def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Ite
         if entry_node is None:
             continue
         by_hand = note("by-hand", obj, entry_node, f"move it to `spec.{key}`")
-        value = _interfaces(entry_node) if key == "networkInterfaces" else as_written(entry_node)
+        value = _interfaces(entry_node) if key == "networkInterfaces" else written_value(entry_node)
         if entry_node is moving[-1]:
             yield Step(replace_field(("spec", name), key, value), (), by_hand)
         else:
@@ -223,7 +223,7 @@ def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Ite
 
 def _interfaces(node: Node) -> Any:
     """Network interfaces with the fields that an EC2NodeClass has."""
-    found = as_written(node)
+    found = written_value(node)
     wanted = ("networkCardIndex", "deviceIndex", "interfaceType")
     if not isinstance(found, list):
         return found

@@ -15,10 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Target = Literal["auto-mode", "karpenter"]
+    MoveTarget = Literal["auto-mode", "karpenter"]
     """Where objects are moved to."""
 else:
-    Target = str
+    MoveTarget = str
 
 COMPUTE_TYPE = f"{AUTO_MODE_GROUP}/compute-type"
 """The label of all nodes of EKS Auto Mode, for which Karpenter has none."""
@@ -27,7 +27,7 @@ _CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
 
 
 @cache
-def counterparts(target: Target) -> Mapping[str, str]:
+def counterparts(target: MoveTarget) -> Mapping[str, str]:
     """The label that takes the place of each label of the other side."""
     facts = table("auto_mode")
     pairs = dict(_CLASS_LABELS)
@@ -37,7 +37,7 @@ def counterparts(target: Target) -> Mapping[str, str]:
     return pairs if target == "auto-mode" else {new: old for old, new in pairs.items()}
 
 
-def has_no_counterpart(key: str, target: Target) -> bool:
+def has_no_counterpart(key: str, target: MoveTarget) -> bool:
     """Whether a key is a label of the other side that has none on this one."""
     if target == "karpenter":
         return key == COMPUTE_TYPE
@@ -45,7 +45,7 @@ def has_no_counterpart(key: str, target: Target) -> bool:
 
 
 @cache
-def _pattern(target: Target) -> re.Pattern[str]:
+def _pattern(target: MoveTarget) -> re.Pattern[str]:
     keys = sorted(counterparts(target), key=len, reverse=True)
     names = "|".join(re.escape(key).replace("/", "(?:/|~1)") for key in keys)
     return re.compile(rf"(?<![\w./-])(?:{names})(?![\w/-]|\.\w)|(?<=/)(?:{names.replace('(?:/|~1)', '~1')})(?![\w-])")
@@ -54,7 +54,7 @@ def _pattern(target: Target) -> re.Pattern[str]:
 _COMMENT = re.compile(r"[ \t]*(?:#|//)|.*?[ \t]#")
 
 
-def find_labels(text: str, target: Target) -> Iterator[tuple[int, int, str]]:
+def find_labels(text: str, target: MoveTarget) -> Iterator[tuple[int, int, str]]:
     """Each label in a text that has another name on the target, with that name. Comments are passed over.
 
     A JSON pointer writes `~1` for the slash of a label, and so does the new name.

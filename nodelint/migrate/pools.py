@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.karpenter.controller.auto_mode import Lifetime, lifetime
-from nodelint.migrate.labels import COMPUTE_TYPE, has_no_counterpart
-from nodelint.migrate.steps import Note, Step, note, remove_field, set_field
+from nodelint.migrate.labels import COMPUTE_TYPE, MoveTarget, has_no_counterpart
+from nodelint.migrate.steps import MoveNote, Step, note, remove_field, set_field
 from nodelint.model.keys import OS, WINDOWS_BUILD
 from nodelint.model.manifest import NodePool, RequirementLine
 
@@ -16,7 +16,7 @@ _KARPENTER_HOURS = 720
 """The hours after which Karpenter replaces a node by default: 30 days (core: NodePool, `expireAfter`)."""
 
 
-def plan_pool(pool: NodePool, target: str) -> Iterator[Step]:
+def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
     """The steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
     if target == "auto-mode":
         found = lifetime(pool)
@@ -47,7 +47,7 @@ def _says_auto(line: RequirementLine) -> bool:
     return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
 
 
-def pool_notes(pool: NodePool, target: str, classes: Sequence[object]) -> Iterator[Note]:
+def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
     """What a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
     for line in pool.requirements:
         if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _says_auto(line):
@@ -57,7 +57,9 @@ def pool_notes(pool: NodePool, target: str, classes: Sequence[object]) -> Iterat
         return
     ref = pool.class_ref
     if ref is not None and ref.name == "default" and "default" not in classes:
-        message = "`default` was EKS Auto Mode's own class: write an EC2NodeClass with role, subnets and security groups"
+        message = (
+            "`default` was EKS Auto Mode's own class: write an EC2NodeClass with role, subnets and security groups"
+        )
         yield note("by-hand", pool, ref.node, message)
     if not pool.partial:
         facts = table("auto_mode")
@@ -65,13 +67,13 @@ def pool_notes(pool: NodePool, target: str, classes: Sequence[object]) -> Iterat
         yield from _unset(pool, "terminationGracePeriod", f"{facts['default_grace_hours']}h", "none")
 
 
-def _say_no_label(key: str, target: str) -> str:
+def _say_no_label(key: str, target: MoveTarget) -> str:
     if target == "karpenter":
         return f"Karpenter's nodes have no label {key}: select them by another label"
     return f"EKS Auto Mode has no label {key}: name instance families or types in its place"
 
 
-def _notes_of_auto_mode(pool: NodePool) -> Iterator[Note]:
+def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
     facts = table("auto_mode")
     if pool.name in facts["built_in"]:
         message = f"EKS Auto Mode has a NodePool `{pool.name}` of its own: rename this one"
@@ -87,14 +89,16 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[Note]:
     known = table("migrate")["startup_taints"]
     for taint in pool.startup_taints:
         if taint.key in known:
-            message = "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
+            message = (
+                "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
+            )
             yield note("by-hand", pool, taint.node, message)
     if not pool.partial:
         yield from _unset(pool, "expireAfter", f"{_KARPENTER_HOURS}h", f"{facts['default_expire_hours']}h")
         yield from _unset(pool, "terminationGracePeriod", "none", f"{facts['default_grace_hours']}h")
 
 
-def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[Note]:
+def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:
     """The note on a field that is left to a default which the other side has differently."""
     spec = pool.node.find(*_TEMPLATE)
     if spec is not None and spec.get(name) is None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from nodelint import edits
 from nodelint.edits import NotEditable
-from nodelint.migrate.labels import COMPUTE_TYPE, counterparts, find_labels
-from nodelint.migrate.steps import Note
+from nodelint.migrate.labels import COMPUTE_TYPE, MoveTarget, counterparts, find_labels
+from nodelint.migrate.steps import MoveNote
 from nodelint.model.finding import Edit
 from nodelint.model.gvk import AUTO_MODE_GROUP, AUTO_MODE_KIND, AWS_GROUP, CLASS_KIND
-from nodelint.model.requirement import well_known
 from nodelint.model.releases import NEWEST
+from nodelint.model.requirement import well_known
 from nodelint.text import Node, Source, reread
 
 _SIDES = {
@@ -25,8 +25,8 @@ _NAMES_KIND = frozenset({"target", "select", "source", "nodeClassRef"})
 _SELECTORS = frozenset({"nodeSelector", "node_selector"})
 
 
-def edits_of_names(source: Source, target: str) -> list[Edit]:
-    """The edits that give labels and kinds of classes the names that the target has for them. No line comes or goes."""
+def edits_of_names(source: Source, target: MoveTarget) -> list[Edit]:
+    """The edits that give labels and kinds of classes the target's names. The number of lines stays."""
     found = [Edit(source, start, end, new) for start, end, new in find_labels(source.text, target)]
     for mapping in _mappings(source):
         found += _edits_of_kind(mapping, target)
@@ -44,7 +44,7 @@ def _mappings(source: Source) -> Iterator[Node]:
                 yield node
 
 
-def _edits_of_kind(mapping: Node, target: str) -> Iterator[Edit]:
+def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
     (old_group, old_kind), (group, kind) = _SIDES[target]
     named: dict[str, list[Node]] = {"kind": [], "group": [], "apiVersion": []}
     for entry in mapping.entries:
@@ -72,7 +72,7 @@ def _key_of(node: Node) -> str | None:
     return next((entry.name for entry in parent.entries if entry.value is node), None)
 
 
-def left_names(source: Source, target: str) -> Iterator[tuple[int, str]]:
+def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
     """The lines, from 1, in which a label or kind of the other side still stands, with the word that does."""
     pattern = _left_pattern(target)
     begin = 0
@@ -91,7 +91,7 @@ def _is_of_crd(source: Source, offset: int) -> bool:
     return document is not None and "CustomResourceDefinition" in source.text[document.start : document.end]
 
 
-def _left_pattern(target: str) -> re.Pattern[str]:
+def _left_pattern(target: MoveTarget) -> re.Pattern[str]:
     if target == "karpenter":
         names = "|".join(map(re.escape, sorted(counterparts(target), key=len, reverse=True)))
         return re.compile(rf"""(?<![\w./-])(?P<word>{names})(?![\w/-])|\bkind["']?\s*[:=]\s*["']?NodeClass\b""")
@@ -133,7 +133,7 @@ def without_selector(source: Source) -> tuple[Source, bool]:
     return source, False
 
 
-def selector_note(mapping: Node, source: Source) -> Note:
+def selector_note(mapping: Node, source: Source) -> MoveNote:
     """What is said of a node selector that goes."""
     at = mapping.key(COMPUTE_TYPE) or mapping
     message = (
@@ -142,4 +142,6 @@ def selector_note(mapping: Node, source: Source) -> Note:
     )
     value = mapping.get(COMPUTE_TYPE)
     shown = f"{COMPUTE_TYPE}: {value.text if value is not None else ''}"
-    return Note("dropped", "", at.path or "nodeSelector", source.path, source.position(at.start).line, message, shown)
+    return MoveNote(
+        "dropped", "", at.path or "nodeSelector", source.path, source.position(at.start).line, message, shown
+    )

@@ -33,7 +33,7 @@ else:
 Path = tuple["str | int", ...]
 
 
-class Note(NamedTuple):
+class MoveNote(NamedTuple):
     """What to know about a field that did not simply move: `line` of `path` in the files as they were, from 1.
 
     `object` is its label (empty for what is no object), `field` the path in the object, `value` its text.
@@ -55,8 +55,8 @@ class Step(NamedTuple):
     """
 
     make: Callable[[Node], Sequence[Edit]]
-    notes: tuple[Note, ...]
-    otherwise: Note
+    notes: tuple[MoveNote, ...]
+    otherwise: MoveNote
 
 
 def all_objects(source: Source) -> list[Object]:
@@ -69,12 +69,14 @@ def is_json_patch(obj: Object) -> bool:
     return obj.document.root is not None and obj.document.root.kind == "sequence"
 
 
-def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: str = "") -> Note:
+def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: str = "") -> MoveNote:
     """A note about a node of an object, or about the object where there is no node."""
     at = node or obj.name_node
     line = obj.source.position(at.start).line
     value = "" if node is None else _short(node.text)
-    return Note(kind, obj.label, field or (at.path if node is not None else ""), obj.source.path, line, message, value)
+    return MoveNote(
+        kind, obj.label, field or (at.path if node is not None else ""), obj.source.path, line, message, value
+    )
 
 
 _LONGEST = 2000
@@ -85,9 +87,9 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def run_steps(source: Source, steps: Mapping[int, Sequence[Step]]) -> tuple[Source, list[Note]]:
+def run_steps(source: Source, steps: Mapping[int, Sequence[Step]]) -> tuple[Source, list[MoveNote]]:
     """The source with the steps of its objects made, each object named by its place in `all_objects`."""
-    notes: list[Note] = []
+    notes: list[MoveNote] = []
     for index, of_object in steps.items():
         for step in of_object:
             try:
@@ -144,21 +146,21 @@ def replace_field(path: Path, key: str, value: Plain) -> Callable[[Node], list[E
     return make
 
 
-class Verbatim(str):
+class WrittenScalar(str):
     """A scalar that moves as it is written: its quotes, a template's code, an expression of HCL."""
 
     __slots__ = ()
 
 
-def as_written(node: Node) -> Any:
+def written_value(node: Node) -> Any:
     """The value of a node for another place, with its scalars as they are written."""
     if node.kind == "mapping":
-        return {entry.name or entry.key.unquoted: as_written(entry.value) for entry in node.entries}
+        return {entry.name or entry.key.unquoted: written_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":
-        return [as_written(item) for item in node.items]
+        return [written_value(item) for item in node.items]
     if node.alias or node.style in ("literal", "folded") or "\n" in node.text:
         return str(node.value) if isinstance(node.value, str) else node.plain()
-    return Verbatim(node.text)
+    return WrittenScalar(node.text)
 
 
 class _Verbatims:
@@ -173,7 +175,7 @@ class _Verbatims:
             return {key: self.hide(part) for key, part in value.items()}
         if isinstance(value, list):
             return [self.hide(part) for part in value]
-        if not isinstance(value, Verbatim):
+        if not isinstance(value, WrittenScalar):
             return value
         self._texts.append(str(value))
         return f"moved-scalar-{len(self._texts) - 1}-x"

@@ -1,4 +1,4 @@
-"""What a move between Karpenter and EKS Auto Mode changes and loses, as text and as JSON (schemas/migrate.schema.json)."""
+"""What a move to or from EKS Auto Mode changes and loses, as text and as JSON (schemas/migrate.schema.json)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from nodelint.base.printable import printable, printable_path
 from nodelint.base.tuples import NamedTuple
-from nodelint.migrate import Migration, Note, Target
+from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
 from nodelint.model.messages import counted
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.report.unified_diff import unified
@@ -46,7 +46,9 @@ class PoolTypes(NamedTuple):
         return self.before is not None and self.after is not None
 
 
-def migrate_text(made: Migration, target: Target, types: Sequence[PoolTypes], written: bool, look: TextStyle) -> str:
+def migrate_text(
+    made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool, look: TextStyle
+) -> str:
     """The notes by what is to be done, the pools whose instance types change, and a sentence of sums."""
     lines: list[str] = []
     for kind, title in _TITLES:
@@ -63,7 +65,7 @@ def migrate_text(made: Migration, target: Target, types: Sequence[PoolTypes], wr
     return "\n".join([*lines, _sum(made, target, written)])
 
 
-def _sentence(note: Note) -> str:
+def _sentence(note: MoveNote) -> str:
     place = f"{printable_path(note.path)}:{note.line}"
     about = " ".join(part for part in (note.object, note.field) if part)
     return f"{place} {printable(about)}: {note.message}" if about else f"{place} {note.message}"
@@ -94,7 +96,7 @@ def _families(names: Sequence[str]) -> str:
     return ", ".join(shown[:_MOST_FAMILIES]) + more
 
 
-def _sum(made: Migration, target: Target, written: bool) -> str:
+def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
     if not made.moved and not made.changed:
         other = "EKS Auto Mode" if target == "karpenter" else "Karpenter"
         return f"Nothing to move: no NodePool or class of {other} among the files."
@@ -103,11 +105,11 @@ def _sum(made: Migration, target: Target, written: bool) -> str:
     objects, files = counted(len(made.moved), "object"), counted(len(made.changed), "file")
     left = [counted(counts["by-hand"], "change") + " left to you"] if counts["by-hand"] else []
     left += [counted(counts["dropped"], "field") + " dropped"] if counts["dropped"] else []
-    said = f"; {', '.join(left)}" if left else "; nothing is lost"
-    return f"{verb} {objects} to {_NAMES[target]} in {files}{said}."
+    rest = f"; {', '.join(left)}" if left else "; nothing is lost"
+    return f"{verb} {objects} to {_NAMES[target]} in {files}{rest}."
 
 
-def migrate_json(made: Migration, target: Target, types: Sequence[PoolTypes], written: bool) -> dict[str, Any]:
+def migrate_json(made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool) -> dict[str, Any]:
     """The move for programs: the files with their diffs, the objects, the notes, and the instance types of pools."""
     return {
         "version": 1,
@@ -134,5 +136,3 @@ def migrate_json(made: Migration, target: Target, types: Sequence[PoolTypes], wr
             for pool in types
         ],
     }
-
-

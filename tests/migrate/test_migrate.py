@@ -13,7 +13,7 @@ import pytest
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.resolve import resolve
-from nodelint.migrate import Migration, migrate
+from nodelint.migrate import MovedFiles, migrate
 from nodelint.migrate.labels import counterparts
 from nodelint.migrate.steps import all_objects
 from nodelint.model.manifest import NodePool
@@ -112,12 +112,12 @@ spec:
 """
 
 
-def move(text: str, target: str = "auto-mode", path: str = "a.yaml") -> tuple[str, Migration]:
+def move(text: str, target: str = "auto-mode", path: str = "a.yaml") -> tuple[str, MovedFiles]:
     made = migrate([Source.from_text(path, text, r"eks\.amazonaws\.com/")], target)
     return made.new[0].text, made
 
 
-def notes(made: Migration, kind: str) -> list[tuple[str, int]]:
+def notes(made: MovedFiles, kind: str) -> list[tuple[str, int]]:
     return [(note.field, note.line) for note in made.notes if note.kind == kind]
 
 
@@ -127,7 +127,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def test_a_pool_moves_with_its_comments_quotes_and_order() -> None:
     text, made = move(POOL)
     expected = POOL.replace("karpenter.k8s.aws/instance", "eks.amazonaws.com/instance").replace("720h", "336h")
-    assert text == expected.replace("group: karpenter.k8s.aws, kind: EC2NodeClass", "group: eks.amazonaws.com, kind: NodeClass")
+    assert text == expected.replace(
+        "group: karpenter.k8s.aws, kind: EC2NodeClass", "group: eks.amazonaws.com, kind: NodeClass"
+    )
     assert notes(made, "differs") == [("spec.template.spec.expireAfter", 9)]
     assert made.is_whole
 
@@ -167,7 +169,9 @@ def test_a_class_of_auto_mode_becomes_one_that_means_the_same() -> None:
 def test_what_a_volume_says_otherwise_is_named(storage: str, field: str) -> None:
     text = CLASS[: CLASS.index("  # room")] + f"  blockDeviceMappings: [{{deviceName: /dev/xvdb, ebs: {storage}}}]\n"
     _, made = move(text)
-    assert [path for path, _ in notes(made, "differs") if "ebs" in path] == [f"spec.blockDeviceMappings[0].ebs.{field}"]
+    assert [path for path, _ in notes(made, "differs") if "ebs" in path] == [
+        f"spec.blockDeviceMappings[0].ebs.{field}"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -232,11 +236,13 @@ def test_selectors_of_workloads_move_along() -> None:
     assert move(text, "karpenter")[0] == WORKLOAD
 
 
-@pytest.mark.parametrize("beside", ["", '        eks.amazonaws.com/instance-cpu: "4"\n'])
-def test_a_selector_of_all_nodes_of_auto_mode_goes(beside: str) -> None:
+@pytest.mark.parametrize("others", ["", '        eks.amazonaws.com/instance-cpu: "4"\n'])
+def test_a_selector_of_all_nodes_of_auto_mode_goes(others: str) -> None:
     head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n      containers: []\n"
-    text, made = move(f"{head}      nodeSelector:\n        eks.amazonaws.com/compute-type: auto\n{beside}", "karpenter")
-    selector = "      nodeSelector:\n" + beside.replace("eks.amazonaws.com", "karpenter.k8s.aws") if beside else ""
+    text, made = move(
+        f"{head}      nodeSelector:\n        eks.amazonaws.com/compute-type: auto\n{others}", "karpenter"
+    )
+    selector = "      nodeSelector:\n" + others.replace("eks.amazonaws.com", "karpenter.k8s.aws") if others else ""
     assert text == head + selector
     assert [line for _, line in notes(made, "dropped")] == [7]
 
