@@ -27,7 +27,7 @@ from nodelint.migrate.steps import MoveNote, NoteKind, Step, all_objects, is_jso
 from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
-from nodelint.text import Source, reread
+from nodelint.text import Node, Source, reread
 
 TYPE_CHECKING = False
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
 
-__all__ = ["MovedFiles", "MoveNote", "NoteKind", "MoveTarget", "is_of_other_side", "left_in_rendered", "migrate"]
+__all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side", "left_in_rendered", "migrate"]
 
 _MOST_LEFT = 3
 """Lines of a file that are named, of those in which a name of the other side still stands."""
@@ -182,24 +182,25 @@ def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory)
 def _notes_of_rendered(
     rendered: Built, obj: Object, target: MoveTarget, lines: dict[str, Callable[[int], int]]
 ) -> Iterator[MoveNote]:
-    found: list[tuple[str, object, str]] = []
+    for field, node, message in _list_left(obj, target):
+        origin = rendered.find_origin(node)
+        if origin is not None:
+            span = span_of(origin.at)
+            line = span.source.position(span.start).line
+            before = lines.get(span.source.path, int)(line)
+            yield MoveNote("by-hand", obj.label, field, span.source.path, before, message)
+
+
+def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str]]:
+    """What of a rendered object is still the other side's: the field, its place, and what to do."""
     if is_of_other_side(obj, target):
-        found.append(("kind", obj.name_node, f"{obj.label} is still one of the other side: change what makes it"))
-    elif isinstance(obj, (EC2NodeClass, AutoModeClass)):
-        for step in plan_class(obj, target):
-            if step.otherwise.value:
-                found.append((step.otherwise.field, _find_node(obj, step.otherwise.field), step.otherwise.message))
-    for field, node, message in found:
-        origin = rendered.find_origin(node)  # type: ignore[arg-type]
-        if origin is None:
-            continue
-        span = span_of(origin.at)
-        line = span.source.position(span.start).line
-        before = lines.get(span.source.path, int)(line)
-        yield MoveNote("by-hand", obj.label, field if field != "kind" else "", span.source.path, before, message)
+        yield "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
+    elif _is_class(obj):
+        steps = (step.otherwise for step in plan_class(obj, target))
+        yield from ((left.field, _find_node(obj, left.field), left.message) for left in steps if left.value)
 
 
-def _find_node(obj: Object, path: str) -> object:
+def _find_node(obj: Object, path: str) -> Node:
     """The node at a path of an object, as `Node.path` writes it."""
     return next((node for node in obj.node.walk() if node.parent is not None and node.path == path), obj.name_node)
 

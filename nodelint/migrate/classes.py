@@ -12,12 +12,12 @@ from nodelint.migrate.steps import (
     Path,
     Step,
     add_field,
-    written_value,
     move_into,
     note,
     remove_field,
     rename_field,
     replace_field,
+    written_value,
 )
 from nodelint.model.manifest import Object
 from nodelint.text import Node
