@@ -41,6 +41,10 @@ def make_built(
         back = back_of.get(id(at.source))
         return ValueOrigin(at, True) if back is None else back.find_origin(at)
 
+    def find_object(obj: Object) -> Object | None:
+        back = back_of.get(id(obj.source))
+        return obj if back is None else back.find_object(obj)
+
     own = next(iter(given), None)
     files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
     chart = os.path.dirname(os.path.abspath(values.path))
@@ -54,7 +58,7 @@ def make_built(
         by_default=True,
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
-        find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
+        find_object=find_object,
         map_edits=variants[0].lead_edits if fixing else (lambda edits: Withheld("shared", detail=_GIVEN)),
     )
 
