@@ -94,7 +94,7 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     inventory = read_inventory(found)
     found.unreadable += unread(found, "not moved")
     made = migrate(inventory.files, target)
-    after = build(made.new, None, inventory.kustomizations)
+    after = build(made.new, None, inventory.folder_files)
     made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)))
     types = _list_types(inventory, after, settings.karpenter, target)
     written = write and not found.unreadable and _write(made, found)
