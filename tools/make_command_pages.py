@@ -45,6 +45,7 @@ MORE = {
     "snapshot": "[Facts from AWS](../facts.md) says more.",
     "test-rules": "[Rules of your own](../policies.md#try-them) says how to read it.",
     "triage": "[Reading a controller's log](../triage.md) says more.",
+    "migrate": "[Move to EKS Auto Mode](../migrate.md) says more.",
     "upgrade": "[Upgrades](../upgrade.md) says more.",
     "why": "[Why a node stays](../why.md) says what is looked at, and in which order.",
 }

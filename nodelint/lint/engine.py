@@ -244,7 +244,9 @@ def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
             yield Skipped(None, obj.source.path, obj, reason, False)
         if isinstance(obj, NodePool) and obj.provider == "other":
             kind = obj.class_ref.kind if obj.class_ref else None
-            yield Skipped(None, obj.source.path, obj, judged_in_part(obj.provider, kind, obj.version), False)
+            yield Skipped(
+                None, obj.source.path, obj, judged_in_part(obj.provider, kind, obj.version, obj.has_ec2_types), False
+            )
 
 
 def _not_read(source: Source) -> Iterator[Skipped]:

@@ -56,7 +56,12 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
         if reason is not None:
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
-            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version)
+            yield (
+                obj,
+                judged_in_part(
+                    obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version, obj.has_ec2_types
+                ),
+            )
         elif not foreign and isinstance(obj, AutoModeClass):
             yield obj, "a class of EKS Auto Mode, of which AWS publishes neither images nor hashes"
 
