@@ -46,6 +46,7 @@ MORE = {
     "test-rules": "[Rules of your own](../policies.md#try-them) says how to read it.",
     "triage": "[Reading a controller's log](../triage.md) says more.",
     "upgrade": "[Upgrades](../upgrade.md) says more.",
+    "why": "[Why a node stays](../why.md) says what is looked at, and in which order.",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from nodelint.base.budget import RUN
+from nodelint.base.printable import escaped_json
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -20,6 +21,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
 
@@ -30,40 +32,38 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
+    from nodelint.fit.cost import FleetCost
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.manifest import NodePool
+    from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
 
-def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+def fit_workloads(
+    paths: Sequence[str],
+    workload: str | None,
+    outputs: Sequence[Output],
+    output: str | None,
+    cost: bool = False,
+    **flags: Unpack[ExplainFlags],
+) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
+    wanted = outputs_of(outputs, output)
     fact_flags = FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
-    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
-    found = discovered(paths or (".",), settings, PATTERN)
+    found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
     tree = _tree(found, settings, fact_flags, paths)
-    chosen = _chosen(tree, workload)
-    from nodelint.report import fit as report
-
-    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
-    if form == "json":
-        echo_json(report.fit_json(fits))
-    elif not fits:
-        from nodelint.model.messages import counted
-
-        echo(f"Nothing to fit: no workload in {counted(found.files, 'file')}.")
-    elif form == "markdown":
-        echo(report.fit_markdown(fits))
-    else:
-        shown = look()
-        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
+    _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, found.files)
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
@@ -73,6 +73,67 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     if places:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
+    """What workloads cost."""
+    from nodelint.fit.cost import cost_of
+
+    return cost_of(tree, fits)
+
+
+def _give_out(
+    wanted: Sequence[Output], tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, files: int
+) -> None:
+    """Print or write which pool takes which workload, and what they cost where that is asked for."""
+
+    def render(form: str) -> str:
+        from nodelint.report.style import PLAIN
+
+        return _rendered(form, tree, fits, cost, PLAIN) + "\n"
+
+    def show(form: str) -> None:
+        if form == "json":
+            echo_json(_json(fits, cost))
+        elif not fits and form != "html":
+            from nodelint.model.messages import counted
+
+            echo(f"Nothing to fit: no workload in {counted(files, 'file')}.")
+        else:
+            echo(_rendered(form, tree, fits, cost, look()))
+
+    give_out(wanted, render, show)
+
+
+def _json(fits: Sequence[WorkloadFit], cost: FleetCost | None) -> dict[str, Any]:
+    from nodelint.report.fit import fit_json
+
+    if cost is None:
+        return fit_json(fits)
+    from nodelint.report.cost import cost_json
+
+    return {**fit_json(fits), "cost": cost_json(cost)}
+
+
+def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, style: TextStyle) -> str:
+    """A report as text, without the line break at its end."""
+    if form == "json":
+        import json
+
+        return escaped_json(json.dumps(_json(fits, cost), indent=2, ensure_ascii=False))
+    if form == "html":
+        from nodelint.report.pools_html import pools_html
+
+        return pools_html("nodelint fit", [pool.resolution for pool in tree.pools], fits, cost).rstrip("\n")
+    from nodelint.report import cost as of_cost
+    from nodelint.report import fit as report
+
+    if form == "markdown":
+        parts = [report.fit_markdown(fits), *([of_cost.cost_markdown(cost)] if cost is not None else [])]
+    else:
+        parts = [report.fit_text(fits, width=style.width, style=style.style)]
+        parts += [of_cost.cost_text(cost, style.width)] if cost is not None else []
+    return "\n\n".join(parts)
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:

@@ -127,6 +127,9 @@ if TYPE_CHECKING:
     class TriageFlags(ExcludeFlags, AwsFlags, VersionFlags):
         """Of `nodelint triage`."""
 
+    class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
+        """Of `nodelint why`."""
+
     class UpgradeFlags(PathFlags, RenderingFlags, AwsFlags, ConfigFlags):
         """Of `nodelint upgrade`."""
 

@@ -167,7 +167,7 @@ def _planned(
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
     from nodelint.commands._not_compared import unread_places
-    from nodelint.commands._planned_workloads import workload_changes
+    from nodelint.commands._planned_workloads import plan_with_cost, trees_of, workload_changes
     from nodelint.commands._unread_files import find_unread_files
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
@@ -202,7 +202,8 @@ def _planned(
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
     if not unread.files:
         absent = _list_switched_off(was, new) | _list_switched_off(new, was)
-        plan = plan._replace(workloads=workload_changes((was, new), absent, plan.options, settings))
+        trees = trees_of((was, new), absent, plan.options, settings)
+        plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)

@@ -13,30 +13,33 @@ if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
     from nodelint.config.settings import Settings
     from nodelint.fit.tree import Tree
-    from nodelint.plan import PlanOptions
+    from nodelint.plan import Plan, PlanOptions
     from nodelint.plan.workloads import WorkloadChange
 
 
-def workload_changes(
+def trees_of(
     sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, settings: Settings
-) -> tuple[WorkloadChange, ...]:
-    """The workloads that lose a pool by the change; nothing is read where a side has no pool or no workload.
+) -> tuple[Tree, Tree] | None:
+    """The workloads and pools of both sides; None, and nothing is read, where a side has no pool or no workload.
 
     `absent` are the ids of objects that Terraform does not make on their side.
     """
     if not all(side.found.workloads for side in sides):
-        return ()
-    trees = [_tree(side, absent, options, settings) for side in sides]
-    if any(tree is None for tree in trees):
+        return None
+    old_tree, new_tree = (_tree(side, absent, options, settings) for side in sides)
+    return None if old_tree is None or new_tree is None else (old_tree, new_tree)
+
+
+def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) -> tuple[WorkloadChange, ...]:
+    """The workloads that lose a pool by the change."""
+    if trees is None:
         return ()
     from nodelint.plan.sides import place_below
     from nodelint.plan.workloads import find_workload_changes
 
     old_tree, new_tree = trees
-    if old_tree is None or new_tree is None:
-        return ()
     places: dict[int, str] = {}
-    for side, tree in zip(sides, (old_tree, new_tree), strict=True):
+    for side, tree in zip(sides, trees, strict=True):
         places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
         places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
     return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
@@ -45,7 +48,7 @@ def workload_changes(
 def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
-    from nodelint.model.cluster_objects import PATTERN, ClusterObject
+    from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS, ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context
@@ -58,9 +61,29 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings
         return None
     context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
-    more = read_inventory(discovered(side.paths, settings, PATTERN))
+    more = read_inventory(discovered(side.paths, settings, PATTERN_WITH_SCALERS))
     cluster_objects = [
         o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
     ]
     node_groups = read_texts(side.found.node_groups)
     return Tree([context.resolution(pool) for pool in pools], cluster_objects, (), node_groups)
+
+
+def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
+    """The plan with what the change costs: of pools, and of the workloads of both sides where these are known."""
+    from nodelint.plan.cost import PoolSides, cost_of_plan
+
+    before = after = None
+    if trees is not None and not _are_alike(plan, trees):
+        from nodelint.fit.cost import cost_of
+
+        before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
+    facts = plan.options.facts.region
+    pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
+    return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
+
+
+def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:
+    """Whether no pool changes what it can launch and no text of a workload, of whatever scales it or of a volume."""
+    old, new = (sorted({obj.source.text for obj in tree.objects}) for tree in trees)
+    return old == new and all(pool.before is pool.after for pool in plan.pools)

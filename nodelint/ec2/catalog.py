@@ -48,6 +48,10 @@ MAC = ("mac1", "mac2", "mac-")
 """How the names of mac types begin. Karpenter asks EC2 for x86_64 and arm64 only, so that it never has these."""
 
 
+_PRICES = "on-demand prices"
+"""What the sources of prices call them."""
+
+
 class Catalog:
     """Every instance type with the labels that one Karpenter release gives it.
 
@@ -302,6 +306,16 @@ class Catalog:
         if region.startswith("cn-") or not regions:
             return (None,) * len(self._names)
         return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
+
+    def prices_are_of(self, region: str | None) -> str:
+        """The region whose prices stand for those of a region, or of an unknown one."""
+        return region if region is not None and region in self._snapshot.priced else "us-east-1"
+
+    def prices_date(self, region: str | None) -> str | None:
+        """The day that the prices of a region are of; None where no source of them states one."""
+        of_gov = self.prices_are_of(region).startswith("us-gov-")
+        days = [s.date for s in self.sources if s.facts == _PRICES and ("us_gov" in s.origin) == of_gov]
+        return max(days, default=None)
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.

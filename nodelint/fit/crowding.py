@@ -40,9 +40,9 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
         return None
     for topology in pod.topologies:
         skew = topology.max_skew
-        if topology.preferred or not topology.min_domains or skew is None or not _counts_itself(workload, topology):
+        if topology.preferred or not topology.min_domains or skew is None or not counts_itself(workload, topology):
             continue
-        domains = _list_domains(pod, pools, normalize(topology.key))
+        domains = domains_of_pools(pod, pools, normalize(topology.key))
         if domains is None or len(domains) >= topology.min_domains or count <= len(domains) * skew:
             continue
         most = len(domains) * skew
@@ -57,7 +57,7 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
     return None
 
 
-def _list_domains(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
+def domains_of_pools(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
     """The domains that nodes of pools can be in for a pod; None where they are not known."""
     found: set[str] = set()
     for pool in pools:
@@ -86,11 +86,12 @@ def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str
     return {value for value in values if all(check.admits(value) for check in checks)}
 
 
-def _counts_itself(workload: Workload, topology: TopologyKey) -> bool:
-    """Whether the pods of a workload are certainly among those that a spread counts."""
+def counts_itself(workload: Workload, topology: TopologyKey) -> bool:
+    """Whether the pods of a workload are certainly among those that a spread or an anti-affinity is about."""
     selector = topology.constraint.get("labelSelector") if topology.constraint is not None else None
     wanted = selector.get("matchLabels") if selector is not None else None
-    labels = workload.node.find("spec", "template", "metadata", "labels")
+    metadata = workload.pod_metadata
+    labels = metadata.get("labels") if metadata is not None else None
     if selector is None or wanted is None or labels is None or selector.get("matchExpressions") is not None:
         return False
     if not wanted.entries or any(not isinstance(entry.value.value, str) for entry in wanted.entries):

@@ -100,7 +100,7 @@ class TopologyKey(NamedTuple):
     """A label over whose values pods are to be spread, or to be near to other pods or away from them.
 
     `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
-    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is all of a spread.
+    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is the whole entry.
     """
 
     node: Node
@@ -424,8 +424,7 @@ _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True) -> Iterator[TopologyKey]:
     key = item.get("topologyKey")
     if key is not None and isinstance(key.value, str) and key.value:
-        constraint = item if what == SPREAD else None
-        yield TopologyKey(key, key.value, what, preferred, honors_taints, constraint)
+        yield TopologyKey(key, key.value, what, preferred, honors_taints, item)
 
 
 def _plain(node: Node | None) -> str | None:

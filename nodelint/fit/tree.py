@@ -182,20 +182,20 @@ class Tree:
             shared = known if not (ignored or volumes) else {}
             verdict = shared.get(id(pool))
             if verdict is None:
-                groups = self._daemon_groups(pool, workload)
-                sure_pod = self._without_unsure(pod, pool)
+                groups = self.daemon_groups(pool, workload)
+                sure_pod = self.without_unsure(pod, pool)
                 verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
                 elif admitted is not None and admitted_to is None:
-                    sure_pod = self._without_unsure(admitted, pool)
+                    sure_pod = self.without_unsure(admitted, pool)
                     if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
                         admitted_to = admission.say_what_is_added(pod, pool.name)
             verdicts.append(verdict)
         return verdicts, ignored, admitted_to
 
     def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
-        return judge_daemon(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, workload))
+        return judge_daemon(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, workload))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
         """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""
@@ -203,7 +203,7 @@ class Tree:
         if sizes is None:
             found: dict[object, tuple[NodeSizes, Resources]] = {}
             for pool in pools:
-                for group in self._daemon_groups(pool, None):
+                for group in self.daemon_groups(pool, None):
                     found.setdefault(
                         (id(pool.sizes), frozenset(group.requests.items())), (pool.sizes, group.requests)
                     )
@@ -219,7 +219,7 @@ class Tree:
         if other is not None:
             return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
         for pool in self._built_in:
-            if judge_pod(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, None)).fits:
+            if judge_pod(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, None)).fits:
                 what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
                 return UnknownFact(pod.node, what)
         return None
@@ -231,7 +231,7 @@ class Tree:
             return None
         return next((overlay for overlay in self._bringing.get(resource, ()) if overlay.name not in settled), None)
 
-    def _without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
+    def without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
         """A pod without the requests of which overlays may bring more than is known."""
         pod = pool.in_karpenters_labels(pod)
         if not self._bringing:
@@ -248,7 +248,7 @@ class Tree:
         folder = os.path.dirname(workload.source.path)
         found = self._pools_near.get(folder)
         if found is None:
-            near = [_nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
+            near = [nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
             nearest: dict[str, int] = {}
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
@@ -295,13 +295,13 @@ class Tree:
                 unsure |= {resource: self._bringing[resource][0] for resource in brought}
         return unsure
 
-    def _daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
+    def daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
         key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
             found = self._groups[key] = pool.groups(
-                daemon._replace(pod=self._without_unsure(daemon.pod, pool))
+                daemon._replace(pod=self.without_unsure(daemon.pod, pool))
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
@@ -343,7 +343,7 @@ def _shape_of(pod: Pod) -> object:
     )
 
 
-def _nearness(path: str, other: str) -> int:
+def nearness(path: str, other: str) -> int:
     """How many folders two files have in common."""
     common = 0
     for ours, theirs in zip(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.finding import Span
     from nodelint.model.releases import Version
+    from nodelint.plan.cost import PlanCost
     from nodelint.plan.coverage import Covered
     from nodelint.plan.disruption_rate import Pace
     from nodelint.plan.effects import Effect
@@ -244,7 +245,7 @@ class Absorbed(NamedTuple):
 class Plan(NamedTuple):
     """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
 
-    `workloads` are those that lose a pool.
+    `workloads` are those that lose a pool. `cost` is None where the change does not move it, or nothing is known.
     """
 
     options: PlanOptions
@@ -255,6 +256,7 @@ class Plan(NamedTuple):
     uncompared: tuple[Uncompared, ...] = ()
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
+    cost: PlanCost | None = None
 
     def with_places(self, places: Sequence[Uncompared]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""

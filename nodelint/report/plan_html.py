@@ -67,7 +67,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
         f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
-        f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_uncompared(plan)}{_findings(findings)}"
+        f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_cost(plan)}{_uncompared(plan)}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -165,6 +165,15 @@ def _workloads(plan: Plan) -> str:
         rows += f"<td>{place}</td></tr>"
     head = "<tr><th>workload</th><th>what happens to its pods</th><th>line</th></tr>"
     return f"<section><h2>Workloads</h2><div class=scroll><table>{head}{rows}</table></div></section>"
+
+
+def _cost(plan: Plan) -> str:
+    if plan.cost is None:
+        return ""
+    from nodelint.report.plan_cost import cost_lines
+
+    items = "".join(f"<li>{_text(line)}</li>" for line in cost_lines(plan.cost))
+    return f"<section><h2>Cost</h2><ul>{items}</ul></section>"
 
 
 def _uncompared(plan: Plan) -> str:

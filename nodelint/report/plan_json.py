@@ -56,6 +56,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             for move in plan.moves
         ],
         "workloads": [_workload(change) for change in plan.workloads],
+        **_cost(plan),
         "absorbed": [
             {"name": absorbed.name, "from": str(absorbed.old), "to": str(absorbed.new)} for absorbed in plan.absorbed
         ],
@@ -64,6 +65,15 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             "gone": [_finding(result) for result in findings.gone],
         },
     }
+
+
+def _cost(plan: Plan) -> dict[str, Any]:
+    """What the change costs; nothing where it does not move that."""
+    if plan.cost is None:
+        return {}
+    from nodelint.report.plan_cost import plan_cost_json
+
+    return {"cost": plan_cost_json(plan.cost)}
 
 
 def _workload(change: WorkloadChange) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class _Comment:
             yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
             yield details
         yield self._workloads(plan)
+        yield self._cost(plan)
         yield self._uncompared(plan)
         yield self._findings(findings) if findings.new or findings.gone else ""
         yield f"_{inline(releases_of(plan))}_\n"
@@ -173,6 +174,13 @@ class _Comment:
         left = len(plan.workloads) - 20
         more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""
         return f"| workload | what happens to its pods | where |\n| --- | --- | --- |\n{rows}{more}"
+
+    def _cost(self, plan: Plan) -> str:
+        if plan.cost is None:
+            return ""
+        from nodelint.report.plan_cost import cost_row
+
+        return f"| cost |\n| --- |\n| {inline(printable(cost_row(plan.cost))).replace('|', chr(92) + '|')} |\n"
 
     def _uncompared(self, plan: Plan) -> str:
         places = other_places(plan)

@@ -60,6 +60,10 @@ def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     parts += ["\n".join(_class(class_plan, look)) for class_plan in plan.class_plans]
     if plan.workloads:
         parts.append("\n".join(_workloads(plan.workloads, look)))
+    if plan.cost is not None:
+        from nodelint.report.plan_cost import cost_lines
+
+        parts.append("\n".join(row for line in cost_lines(plan.cost) for row in wrap(line, look.width, "", "  ")))
     if places := other_places(plan):
         parts.append("\n".join(_uncompared(places, look)))
     if findings.new or findings.gone:

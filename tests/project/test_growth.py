@@ -874,7 +874,7 @@ def test_pods_that_find_room_on_the_same_types_are_judged_once(monkeypatch: pyte
         for fit in found:
             pod = pod_of(fit.workload)
             assert pod is not None
-            expected = [judge(pod, its_pool, tree._daemon_groups(its_pool, None)) for its_pool in tree.pools]
+            expected = [judge(pod, its_pool, tree.daemon_groups(its_pool, None)) for its_pool in tree.pools]
             assert [(v.pool, v.types, v.refusal) for v in fit.verdicts] == [
                 (v.pool, v.types, v.refusal) for v in expected
             ]

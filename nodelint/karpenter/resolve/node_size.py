@@ -159,6 +159,11 @@ class NodeSizes:
         )
         return min(placed, key=lambda pair: (-pair[0], pair[1]))
 
+    def most_capacity(self, resource: str, types: TypeSet) -> int:
+        """The most that a node of some types has of a resource, as far as is known; 0 without types."""
+        known = (amount for amount in types.select(self._column(resource).capacity) if amount != _ENOUGH)
+        return max(known, default=0)
+
     def _column(self, resource: str) -> SizeColumn:
         """How much of a resource the nodes of each type have, in the order of names."""
         found = self._columns.get(resource)
