@@ -260,6 +260,7 @@ LIMITS = {
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
+        report/html.py:_PLACES
         apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
