@@ -38,7 +38,11 @@ def test_a_change_is_checked_and_ctrl_c_ends_it(tmp_path: Path) -> None:
 
 def test_standard_input_cannot_be_watched(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "nodelint", "check", "--watch", "-"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "nodelint", "check", "--watch", "-"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert "--watch needs files" in done.stderr
