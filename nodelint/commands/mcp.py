@@ -16,8 +16,8 @@ from nodelint.commands._shell_completion import files
 def command(root: str) -> None:
     """Serve an agent over the Model Context Protocol, on standard input and output.
 
-    Tools: check, explain, fit, plan, rule, hash. None of them writes a file or asks AWS, and none takes a path outside
-    of the root, which is this folder by default. It needs the package mcp.
+    Tools: check, explain, fit, plan, rule, hash. None of them writes a file or asks AWS, and none takes a path
+    outside of the root, which is this folder by default. It needs the package mcp.
     """
     if not os.path.isdir(root):
         stop(f"--root {root}: no such folder")

@@ -100,7 +100,10 @@ def output_schema(tool: str) -> dict[str, Any]:
 
 
 def command_line(tool: str, arguments: Mapping[str, Any], root: str) -> list[str]:
-    """Return the arguments of the command that a call runs. Raise UnusableArguments for others, or a path elsewhere."""
+    """Return the arguments of the command that a call runs.
+
+    Raise UnusableArguments for other arguments, and for a path outside of the root.
+    """
     import jsonschema
 
     if tool not in TOOLS:

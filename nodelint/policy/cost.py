@@ -21,7 +21,10 @@ _ITEMS = {
     "tags": 20,
     "values": 100,
 }
-"""`maxItems` and `maxProperties` of Karpenter's CRDs by field; `values` have none, and 100 in each requirement are many."""
+"""`maxItems` and `maxProperties` of Karpenter's CRDs by field.
+
+`values` have none: 100 in each of 100 requirements are many.
+"""
 _UNBOUNDED = 1000
 """Items of a list without `maxItems`, such as taints or annotations: many more than one object holds."""
 _TEXT = 13
@@ -33,8 +36,7 @@ _READS_TEXT = ("matches", "contains", "startsWith", "endsWith", "lowerAscii", "d
 
 def estimate_cost(expression: str) -> int:
     """Return the most that an evaluation costs."""
-    cost, at = _cost(_TOKEN.findall(expression), 0)
-    return cost
+    return _cost(_TOKEN.findall(expression), 0)[0]
 
 
 def _cost(tokens: list[str], at: int) -> tuple[int, int]:
