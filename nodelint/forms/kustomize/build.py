@@ -17,7 +17,15 @@ from nodelint.forms.kustomize.files import Files, is_wanted
 from nodelint.forms.kustomize.overlay import Overlay
 from nodelint.forms.kustomize.text import PrintedObjects, differing, is_printed, is_value_of, print_objects
 from nodelint.forms.kustomize.values import YamlTree
-from nodelint.forms.rendered import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
+from nodelint.forms.rendered import (
+    Built,
+    LostItems,
+    Unbuilt,
+    UnbuiltOverlay,
+    UnmatchedPatch,
+    ValueOrigin,
+    show_folder,
+)
 from nodelint.model.finding import Also, Span
 from nodelint.text import Node, Source
 from nodelint.text.limits import BROKE_DOWN, note_fault, note_limit
@@ -32,25 +40,6 @@ class BuiltOverlay(NamedTuple):
     built: Built
     lost: tuple[LostItems, ...]
     unmatched: tuple[UnmatchedPatch, ...]
-
-
-class UnbuiltOverlay(NamedTuple):
-    """An overlay that was not built. `fails`: kustomize does not build it either.
-
-    `holds_workloads_alone`: no object of Karpenter's is in it.
-    """
-
-    folder: str
-    why: Unbuilt
-    at: Node | Span
-    fails: bool
-    unmatched: tuple[UnmatchedPatch, ...]
-    holds_workloads_alone: bool = False
-
-    @property
-    def folder_shown(self) -> str:
-        """Its folder as messages name it."""
-        return _show(self.folder)
 
 
 Outcome = BuiltOverlay | UnbuiltOverlay
@@ -101,7 +90,7 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
 def make_outcome(overlay: Overlay) -> Outcome:
     """What an overlay comes to, or why it is not built."""
     files, folder = overlay.files, overlay.folder
-    shown = _show(folder)
+    shown = show_folder(folder)
     try:
         values, also = _build_marked(overlay)
         printed = print_objects(values, shown, also)
@@ -148,11 +137,6 @@ def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> 
     found = [value for value in values if is_printed(value, also)]
     roots = [document.root for document in text.documents if document.host is None and document.root is not None]
     return len(roots) == len(found) and all(map(is_value_of, roots, found))
-
-
-def _show(folder: str) -> str:
-    shown = os.path.relpath(folder)
-    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")
 
 
 def _check(printed: PrintedObjects) -> None:
