@@ -51,6 +51,12 @@ CHANGES = "new images and changed manifests"
         "core:pkg/apis/v1/nodepool.go@v1.14.0:355",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
+    cel=(
+        "!has(object.spec.disruption) || !has(object.spec.disruption.budgets) || "
+        "object.spec.disruption.budgets.all(b, !(b.nodes in ['0', '0%']) || has(b.schedule) || "
+        "(has(b.reasons) && (!('Drifted' in b.reasons) || !object.spec.disruption.budgets.exists(w, "
+        "has(w.schedule) && !(w.nodes in ['0', '0%']) && (!has(w.reasons) || 'Drifted' in w.reasons)))))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.find("spec", "disruption", "budgets")

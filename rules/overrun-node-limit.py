@@ -24,6 +24,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, rule
     mentions=["nodes"],
     subject="pools",
     source="core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.11.0:607",
+    cel="has(object.spec.replicas) || !has(object.spec.limits) || !('nodes' in object.spec.limits)",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limit = pool.node.find("spec", "limits", "nodes")

@@ -115,6 +115,14 @@ if TYPE_CHECKING:
     class RefreshFlags(ExcludeFlags, VersionFlags):
         """Of `nodelint refresh`."""
 
+    class PolicyFlags(ConfigFlags):
+        """Of `nodelint policy`."""
+
+        select: tuple[str, ...]
+        ignore: tuple[str, ...]
+        profile: str | None
+        karpenter_version: str | None
+
     class RuleFlags(ConfigFlags):
         """Of `nodelint rule`."""
 

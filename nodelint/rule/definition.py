@@ -104,7 +104,8 @@ class Rule(NamedTuple):
     `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the
     file, for a rule about files) holds one wherever the rule has anything to say of it, such as the field that it is
     about: where none is there, it is neither asked nor loaded. Without any, it is always asked. `since` is the
-    version of nodelint that brought it, for the pages of those that come with nodelint.
+    version of nodelint that brought it, for the pages of those that come with nodelint. `cel` is true of an object as
+    the API server stores it wherever the check finds nothing by default: `nodelint policy` prints it.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Rule(NamedTuple):
     may_need: tuple[FactKind, ...] = ()
     mentions: tuple[str, ...] = ()
     since: str = FIRST_VERSION
+    cel: str = ""
 
     @property
     def page(self) -> str:
@@ -169,6 +171,7 @@ def rule(
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
     since: str = FIRST_VERSION,
+    cel: str = "",
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -182,7 +185,7 @@ def rule(
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
-        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions), since)
+        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions), since, cel)
 
     return make_rule
 
