@@ -140,7 +140,7 @@ def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths
 
 
 def _with_inventory(run: _Run, ready: Judging) -> _Run:
-    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
+    unbuilt = frozenset(overlay.subject for overlay in ready.inventory.unbuilt)
     return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
 
 
@@ -327,7 +327,7 @@ def _tell(
 def _end(run: _Run, report: Report) -> NoReturn:
     """End with the exit code that a report asks for, after what has to be said on standard error."""
     unreadable(run.found)
-    broken = [gap.fault for gap in report.gaps if gap.fault]
+    broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
         say(fault)
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []

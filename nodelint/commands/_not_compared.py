@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from nodelint.commands._revisions import Read
     from nodelint.lint.engine import Report, Result
+    from nodelint.model.gap import Gap
     from nodelint.plan import UnreadFiles
 
 
@@ -35,7 +36,7 @@ def unread_places(
             named_files.add(gap.at.source.path)
             yield Uncompared(gap.at, gap.path, gap.sentence, True)
     yield from _list_gaps(sides)
-    gap_places = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
+    gap_places = {(gap.path, gap.reason) for side in sides for gap in _list_limits(side)}
     whole = {gap.path for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
@@ -58,13 +59,18 @@ def unread_places(
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
     """What limits leave out of either side; `changed` where any file differs, for what is left out may differ."""
-    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in side.inventory.gaps if gap.decides}
+    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
     differ = bool(gaps) and _differ(sides)
     for side, gap in gaps.values():
         below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
         yield Uncompared(Span(source, *_line(source, gap.line)), below, gap.reason, differ)
+
+
+def _list_limits(side: Read) -> list[Gap]:
+    """The files that limits leave out of a side, or over which nodelint breaks down."""
+    return [gap for gap in side.inventory.gaps if gap.what == "file" and gap.decides]
 
 
 def _differ(sides: tuple[Read, Read]) -> bool:

@@ -167,14 +167,15 @@ class _Side:
     def list_unbuilt(self, other: _Side) -> Iterator[UnreadFile]:
         """The overlays and charts that this side does not build, and the other does or does in another state."""
         for overlay in self._read.inventory.unbuilt:
-            folder = self.below(overlay.folder)
-            path = self.below(overlay.why.path)
-            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.folder) == folder]
+            folder = self.below(overlay.subject)
+            path = self.below(overlay.path)
+            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.subject) == folder]
             if theirs and self.content(path) == other.content(path):
                 continue
-            line = overlay.at.source.position(overlay.at.start).offset
-            yield self._unread(folder, overlay.at.source, line, overlay.why.reason)._replace(
-                at=Span(Source(self._display_path(path), overlay.at.source.text), line, line)
+            text = overlay.at.source.text if overlay.at is not None else ""
+            line = overlay.at.source.position(overlay.at.start).offset if overlay.at is not None else 0
+            yield self._unread(folder, Source(path, text), line, overlay.reason)._replace(
+                at=Span(Source(self._display_path(path), text), line, line)
             )
         rendering = self._read.built
         for place, reason in rendering.problems if rendering is not None else ():

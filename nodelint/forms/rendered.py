@@ -16,6 +16,7 @@ from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import SourceText
 
@@ -33,14 +34,6 @@ class ValueOrigin(NamedTuple):
     exact: bool
     through: tuple[Also, ...] = ()
     role: str = ""
-
-
-class Unbuilt(NamedTuple):
-    """Something that could not be built, and why. The line counts from 1."""
-
-    path: str
-    line: int
-    reason: str
 
 
 class LedEdits(NamedTuple):
@@ -114,7 +107,7 @@ class Built(NamedTuple):
     asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     settle: Callable[[], Sequence[Built]] | None = None
-    problems: tuple[Unbuilt, ...] = ()
+    problems: tuple[Gap, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | Withheld] | None = None
     lost: tuple[LostItems, ...] = ()

@@ -12,7 +12,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.model.gap import Gap
+from nodelint.model.gap import Gap, Place
 from nodelint.text.limits import LeftOutNotes
 
 TYPE_CHECKING = False
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
-    from nodelint.forms.kustomize.build import UnbuiltOverlay
-    from nodelint.forms.rendered import Built, Unbuilt
+    from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
     from nodelint.text import Source
 
@@ -51,16 +50,14 @@ _ARGO = "argoproj.io/"
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, and
-    `gaps` what limits leave out.
+    `gaps` is what could not be read or built: overlays, values of charts and modules that are elsewhere, and what
+    limits leave out.
     """
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
-    unbuilt: Sequence[UnbuiltOverlay] = ()
-    kustomizations: Sequence[str] = ()
-    remote: Sequence[Unbuilt] = ()
     gaps: Sequence[Gap] = ()
+    kustomizations: Sequence[str] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -69,14 +66,14 @@ class Inventory(NamedTuple):
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
         return [*left, *(built.source for built in self.built)]
 
+    @property
+    def unbuilt(self) -> list[Gap]:
+        """The overlays that could not be built."""
+        return [gap for gap in self.gaps if gap.what == "overlay"]
+
     def unbuilt_notes(self) -> Iterator[str]:
         """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
-        for overlay in self.unbuilt:
-            if not overlay.fails:
-                place = f"{overlay.why.path}:{overlay.why.line}"
-                yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
-        yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
-        yield from (f"{gap.path}{f':{gap.line}' if gap.line else ''}: {gap.reason}" for gap in self.gaps)
+        yield from (f"{gap.where}: {gap.sentence}" for gap in self.gaps if not gap.fails)
 
     def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
         """What is said of overlays that are not built, and of objects that are left out.
@@ -118,11 +115,11 @@ def build(
     RUN.refill()
     with LeftOutNotes() as notes:
         inventory = _build(files, rendering, kustomizations, each_release)
-    return inventory._replace(gaps=_list_gaps(notes))
+    return _with_gaps(inventory, notes)
 
 
 def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(*left_out) for left_out in notes.found)
+    return tuple(Gap(Place(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
 
 
 def _build(
@@ -146,15 +143,15 @@ def _build(
         for text in built_text.texts:
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
             text.unread_keys = unread_keys
-    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+    return Inventory(files, tuple(built), (*unbuilt, *_list_remote_values(files, built)), tuple(kustomizations))
 
 
 def _build_overlays(
     files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str]
-) -> tuple[list[Built], list[UnbuiltOverlay], list[Built]]:
+) -> tuple[list[Built], list[Gap], list[Built]]:
     """What overlays come to, which cannot be built, and those that a chart's releases may stand in."""
     built: list[Built] = []
-    unbuilt: list[UnbuiltOverlay] = []
+    unbuilt: list[Gap] = []
     overlays: list[Built] = []
     if rendering is not None and rendering.builds:
         from nodelint.forms.external.render import build_rendered
@@ -181,7 +178,7 @@ def _build_overlays(
     return built, unbuilt, overlays
 
 
-def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
+def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
     """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
     import re  # a run over plain files needs none of it
 
@@ -256,8 +253,7 @@ def _read_and_build(found: Discovery, rendering: Rendering | None, each_release:
         found.sources += read_kustomizations(found.sources, found.kustomizing, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found), each_release)
     if found.also is None:  # whoever asks for workloads hears of those that are not known
-        spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
-        inventory = inventory._replace(unbuilt=tuple(spoken_of))
+        inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
     if inventory.built:
         from nodelint.forms.rendered import find_parts
 
@@ -275,14 +271,12 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.inventory.unread_inputs import find_unread_inputs
 
-        named = {
-            place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
-        }
+        named = {place for o in inventory.unbuilt for place in (o.subject, os.path.dirname(os.path.abspath(o.path)))}
         found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations, named)
     for overlay in inventory.unbuilt:
-        place = f"{overlay.why.path}:{overlay.why.line}"
+        place = str(overlay.where)
         if overlay.fails and all(path != place for path, _ in found.unreadable):
-            found.unreadable.append((place, f"not built: {overlay.why.reason}"))
+            found.unreadable.append((place, f"not built: {overlay.reason}"))
 
 
 def _leads_out(path: str) -> bool:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.judging import judge_objects
-from nodelint.lint.results import Result, Skipped
+from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, label_of, span_of
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import Node
 
@@ -48,7 +49,7 @@ class BuiltOutcome(NamedTuple):
     """What is said of files and built objects together."""
 
     told: list[Result]
-    skipped: list[Skipped]
+    skipped: list[Gap]
     faults: list[str]
     objects: list[Object]
     chosen: dict[int, tuple[Chosen, ...]]
@@ -83,11 +84,11 @@ class Replacement:
         left = [obj for obj in judged if _path(obj.source) not in replaced]
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
-    def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
+    def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
         """What is not judged of files, less what is judged in what is built of them."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
-    def is_judged(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+    def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
         """Whether what is not judged of a file is judged in what is built of it."""
         path = os.path.abspath(skip.path) if skip.path else ""
         if path in self._filled and skip.rule is not None and skip.fact is None:
@@ -370,7 +371,7 @@ class _World:
         for skip in outcome.skipped:
             obj = None if skip.object is None else written.get(id(skip.object), skip.object)
             path = skip.path and (obj.source.path if obj is not None else skip.path)
-            made.skipped.append(skip._replace(path=path, object=obj))
+            made.skipped.append(skip._replace(place=skip.where._replace(path=path), object=obj))
 
     def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
         """The findings with the fixes that their rules offer for the objects as they are written.

@@ -9,8 +9,8 @@ from itertools import product
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model import messages
-from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.model.span_index import SpanIndex
@@ -79,28 +79,11 @@ def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
 
 
-class Skipped(NamedTuple):
-    """A rule, or all of them where `rule` is None, that did not judge an object or a file.
-
-    `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
-    the rule judged nothing in the whole run, because facts are missing. `line` is that of a file that is to blame
-    and holds no object; it counts from 1, and is 0 where there is none.
-    """
-
-    rule: str | None
-    path: str
-    object: Object | None
-    reason: str
-    transient: bool
-    fact: FactKind | None = None
-    line: int = 0
-
-
 class RuleOutput(NamedTuple):
     """What rules say of one object, or of all files."""
 
     raw: list[Result]
-    skipped: list[Skipped]
+    skipped: list[Gap]
     faults: list[str]
 
 

@@ -8,6 +8,7 @@ from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.model.finding import find_object_place, span_of, written_place
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from nodelint.forms.rendered import Unbuilt
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
     from nodelint.text import Node, SourceText
@@ -74,7 +74,7 @@ class Coverage(NamedTuple):
     unknown: tuple[UnknownField, ...]
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
-    unbuilt: tuple[Unbuilt, ...] = ()
+    unbuilt: tuple[Gap, ...] = ()
     switched_off: tuple[tuple[Object, str], ...] = ()
 
 
@@ -206,7 +206,7 @@ def switched_off_lines(
     return [f"Not created by Terraform, {done}: {listed}."]
 
 
-def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
+def _unbuilt_lines(unbuilt: Sequence[Gap], most: int | None) -> list[str]:
     lines = [printable(f"Overlay: {overlay.path}:{overlay.line}: {overlay.reason}.") for overlay in unbuilt[:most]]
     if len(unbuilt) > len(lines):
         lines.append(f"Overlay: {counted(len(unbuilt) - len(lines), 'more remark')}; --verbose lists them.")
@@ -229,7 +229,9 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
             {"path": path, "line": line, "object": label or None, "reason": reason}
             for path, line, label, reason in coverage.not_judged
         ],
-        "notBuilt": [overlay._asdict() for overlay in coverage.unbuilt],
+        "notBuilt": [
+            {"path": overlay.path, "line": overlay.line, "reason": overlay.reason} for overlay in coverage.unbuilt
+        ],
         "unknown": [_field_json(field) for field in coverage.unknown],
     }
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
-from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
+from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
@@ -85,7 +86,7 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
 
 
-def skips(skipped: Sequence[Skipped], root: str) -> list[Skips]:
+def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
     """What was not judged, by reason, in the order of the report."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in skipped:

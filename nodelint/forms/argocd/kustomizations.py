@@ -10,24 +10,24 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.helm.chart_values import ARGO, list_sources
 from nodelint.forms.kustomize.applied_folder import AppliedFolder, argo_fields
-from nodelint.forms.kustomize.build import UnbuiltOverlay
 from nodelint.forms.kustomize.files import Files
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.kustomize.overlays import build_applied, put_in_place
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.rendered import Built
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 
 
-def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
+def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[Gap]]:
     """What is built, with what Applications make of overlays in the place of these; and what cannot be built."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
     made = list(_apply_sources(sources, Files(at_hand)))
-    unbuilt = [result for result in made if isinstance(result, UnbuiltOverlay)]
+    unbuilt = [result for result in made if isinstance(result, Gap)]
     return put_in_place(built, [result for result in made if isinstance(result, Built)]), unbuilt
 
 
-def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | UnbuiltOverlay]:
+def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | Gap]:
     for source in sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
@@ -35,7 +35,7 @@ def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | 
         for root in nodes_of(source) if home is not None else ():
             for number, part in enumerate(list_sources(root, partial(_read, files))):
                 result = _apply(root, part, str(home), files, sources)
-                if isinstance(result, UnbuiltOverlay):
+                if isinstance(result, Gap):
                     yield result
                 elif result is not None:
                     name = root.find("metadata", "name")
@@ -43,9 +43,7 @@ def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | 
                     yield result._replace(cluster=own, label=source.path)
 
 
-def _apply(
-    root: Node, part: Node, home: str, files: Files, sources: Sequence[Source]
-) -> Built | UnbuiltOverlay | None:
+def _apply(root: Node, part: Node, home: str, files: Files, sources: Sequence[Source]) -> Built | Gap | None:
     """What an Application makes of the folder of a source; None where it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":

@@ -16,7 +16,6 @@ from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.helm.overlay_releases import lead_through
 from nodelint.forms.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
-from nodelint.forms.kustomize.build import UnbuiltOverlay
 from nodelint.forms.kustomize.files import Files
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.kustomize.overlays import build_applied, put_in_place
@@ -25,8 +24,9 @@ from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import nodes_of, read
 from nodelint.forms.map_edits import change_value, find_changes
-from nodelint.forms.rendered import Built, LedEdits, Unbuilt
+from nodelint.forms.rendered import Built, LedEdits
 from nodelint.model.finding import Edit, Withheld
+from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
 
@@ -90,23 +90,23 @@ def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: s
     return found
 
 
-def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
+def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[Gap]]:
     """What is built, with what Kustomizations of Flux make of it in the place of the overlays that they apply.
 
     That is where they fill in a variable, or patch objects. The rest are those of which nothing can be built.
     """
-    unbuilt: list[UnbuiltOverlay] = []
+    unbuilt: list[Gap] = []
     return put_in_place(built, list(_apply_kustomizations(sources, built, unbuilt))), unbuilt
 
 
 def _apply_kustomizations(
-    sources: Sequence[Source], overlays: Sequence[Built], unbuilt: list[UnbuiltOverlay]
+    sources: Sequence[Source], overlays: Sequence[Built], unbuilt: list[Gap]
 ) -> Iterator[Built]:
     uses: Uses = {}
     for kustomization in _find_kustomizations(sources):
         targets = list(_list_targets(kustomization, sources, overlays))
         patched = _build_patched(kustomization, sources) if changes_objects(kustomization.node) else None
-        if isinstance(patched, UnbuiltOverlay):
+        if isinstance(patched, Gap):
             unbuilt.append(patched)
             patched = None
         if patched is not None:
@@ -119,7 +119,7 @@ def _apply_kustomizations(
             yield patched
 
 
-def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | UnbuiltOverlay | None:
+def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | Gap | None:
     """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
     node = kustomization.node
@@ -129,11 +129,10 @@ def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) 
     return made
 
 
-def _describe_unfilled(kustomization: FluxKustomization) -> UnbuiltOverlay:
+def _describe_unfilled(kustomization: FluxKustomization) -> Gap:
     """What is said where the objects of a folder are no YAML with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
-    why = Unbuilt(at.source.path, at.source.position(at.start).line, "what its variables make of it is no YAML")
-    return UnbuiltOverlay(kustomization.folder, why, at, fails=False, unmatched=())
+    return Gap(at, "overlay", "what its variables make of it is no YAML", subject=kustomization.folder)
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:

@@ -11,8 +11,8 @@ from nodelint.files.safe_read import find_top
 from nodelint.forms.helm.chart_values import ARGO, FLUX, find_held_values, read_block
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.lib.values import nodes_of
-from nodelint.forms.rendered import Unbuilt
 from nodelint.model.documents import objects
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.nodes import MappingEntry
@@ -39,7 +39,7 @@ def may_hold_remote_values(source: Source) -> bool:
     return "kind:" not in text or re.search(f"{ARGO}|{FLUX}|helmCharts", text) is not None
 
 
-def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Unbuilt]:
+def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Gap]:
     """Name pools and classes in values that no template of the files takes.
 
     `taken` are the absolute paths of files that something is built of. Values that have Karpenter's own fields are
@@ -52,7 +52,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
             continue
         judged = [(obj.node.start, obj.node.end) for obj in objects(source, foreign=True, more=True)]
         path = os.path.abspath(source.path)
-        found: list[Unbuilt] = []
+        found: list[Gap] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken):
                 reason = f"are values of the chart {chart}, {NOT_HERE}" if chart else _NOT_TAKEN
@@ -61,8 +61,8 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         yield from sorted(set(found), key=lambda values: values.line)
 
 
-def _describe(at: Node, reason: str) -> Unbuilt:
-    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
+def _describe(at: Node, reason: str) -> Gap:
+    return Gap(at, "values", reason)
 
 
 def _chart_of(path: str) -> str:
@@ -148,7 +148,7 @@ def _is_judged(node: Node, judged: Sequence[tuple[int, int]]) -> bool:
     return any(start < node.end and node.start < end for start, end in judged)
 
 
-def _find_hidden_values(root: Node, charts: Collection[str], sources: dict[str, Source]) -> Iterator[Unbuilt]:
+def _find_hidden_values(root: Node, charts: Collection[str], sources: dict[str, Source]) -> Iterator[Gap]:
     """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
     if not text_of(root.get("apiVersion")).startswith(FLUX) or text_of(root.get("kind")) != "HelmRelease":
         return
