@@ -9,7 +9,8 @@ from nodelint.files.gate import gate
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
-from nodelint.plan.uncompared import Uncompared
+from nodelint.model.gap import Gap
+from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
 TYPE_CHECKING = False
@@ -37,12 +38,12 @@ _TERRAFORM = (".tf", ".tofu")
 
 def find_changed_gaps(
     was: Read, new: Read, settings: Settings, plan: Plan, unread_files: UnreadFiles
-) -> Iterator[Uncompared]:
+) -> Iterator[Gap]:
     """Yield what is not read and differs; what does not differ, too, if neither side has an object.
 
     `unread_files` are those that are named already.
     """
-    reported = {gap.path for gap in unread_files.files}
+    reported = {gap.subject for gap in unread_files.files}
     for place, gap in _find_changed_texts(was, new, settings, bool(plan.pools or plan.classes)):
         if place not in reported:
             yield gap
@@ -51,9 +52,7 @@ def find_changed_gaps(
     yield from _find_changed_charts(was, new)
 
 
-def _find_changed_texts(
-    was: Read, new: Read, settings: Settings, has_objects: bool
-) -> Iterator[tuple[str, Uncompared]]:
+def _find_changed_texts(was: Read, new: Read, settings: Settings, has_objects: bool) -> Iterator[tuple[str, Gap]]:
     """The texts and programs with objects that are not read, each with its place."""
     before, after = (_list_texts(side, settings) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
@@ -63,7 +62,7 @@ def _find_changed_texts(
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
-            yield place, Uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+            yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
 
 
 def _list_texts(side: Read, settings: Settings) -> dict[str, tuple[str, str]]:
@@ -86,7 +85,7 @@ def _read(side: Read, place: str) -> str | None:
         return None
 
 
-def _find_changed_bases(was: Read, new: Read) -> Iterator[Uncompared]:
+def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
     """The overlays whose bases elsewhere are others on the two sides."""
     before, after = (_list_bases(side) for side in (was, new))
     for place in sorted(before.keys() & after.keys()):
@@ -95,7 +94,7 @@ def _find_changed_bases(was: Read, new: Read) -> Iterator[Uncompared]:
         if changed:
             bases = now if changed[0] in now else old
             reason = f"the base {changed[0]} is not here: what it makes of pools and classes is not known"
-            yield Uncompared(bases[changed[0]], os.path.basename(os.path.dirname(place)) or place, reason, True)
+            yield uncompared(bases[changed[0]], os.path.basename(os.path.dirname(place)) or place, reason, True)
 
 
 def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
@@ -112,7 +111,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
     return found
 
 
-def _find_changed_modules(was: Read, new: Read) -> Iterator[Uncompared]:
+def _find_changed_modules(was: Read, new: Read) -> Iterator[Gap]:
     """The calls of modules elsewhere that may make pools, where an input of theirs differs."""
     from nodelint.forms.input_text import list_changed_inputs
 
@@ -120,7 +119,7 @@ def _find_changed_modules(was: Read, new: Read) -> Iterator[Uncompared]:
     for place in dict.fromkeys((*after, *before)):
         for found in list_changed_inputs(before.get(place, ()), after.get(place, ()))[:1]:
             reason = f"`{found.name}` of it changes, and no file of the module is here: what it makes is not known"
-            yield Uncompared(found.at, place[1], reason, True)
+            yield uncompared(found.at, place[1], reason, True)
 
 
 def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
@@ -140,7 +139,7 @@ def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
     return found
 
 
-def _find_changed_charts(was: Read, new: Read) -> Iterator[Uncompared]:
+def _find_changed_charts(was: Read, new: Read) -> Iterator[Gap]:
     """The charts elsewhere whose name says that they make pools, where what installs them differs."""
     before, after = (_list_charts(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
@@ -149,7 +148,7 @@ def _find_changed_charts(was: Read, new: Read) -> Iterator[Uncompared]:
             found = now or old
             assert found is not None
             reason = f"how the chart {found.name} is installed changes, and no template of it is here"
-            yield Uncompared(found.at, found.name, reason, True)
+            yield uncompared(found.at, found.name, reason, True)
 
 
 def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nodelint.model.finding import span_of, written_place
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.plan.uncompared import Uncompared
+from nodelint.plan.uncompared import uncompared
 from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from nodelint.text import Node
 
 
-def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared]:
+def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     """Yield the pools and classes with an unknown value that counts for drift and of which an input changes.
 
     What is replaced for certain, or is named as not compared already, is passed over.
     """
-    named = {place.what for place in plan.uncompared if place.changed}
+    named = {place.subject for place in plan.uncompared if place.decides}
     replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -39,7 +40,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
             reason = f"a value of it is not known, and may depend on `{found.name}`, which changes"
-            yield Uncompared(found.at, label, reason, True)
+            yield uncompared(found.at, label, reason, True)
 
 
 def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:

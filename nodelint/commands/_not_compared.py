@@ -8,7 +8,8 @@ from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.plan.uncompared import Uncompared
+from nodelint.model.gap import Gap
+from nodelint.plan.uncompared import uncompared
 from nodelint.report.coverage import list_unjudged
 from nodelint.text import Source
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def unread_places(
-    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Uncompared], unread: UnreadFiles
-) -> Iterator[Uncompared]:
+    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Gap], unread: UnreadFiles
+) -> Iterator[Gap]:
     """The objects and documents that one side at least could not judge; `changed` where their files differ.
 
     `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
@@ -34,12 +35,12 @@ def unread_places(
     for gap in unread.files:
         if gap.at.source.path not in named_files:
             named_files.add(gap.at.source.path)
-            yield Uncompared(gap.at, gap.path, gap.sentence, True)
+            yield uncompared(gap.at, gap.subject, gap.reason, True)
     yield from _list_gaps(sides)
     gap_places = {(gap.path, gap.reason) for side in sides for gap in _list_limits(side)}
-    whole = {gap.path for gap in unread.files}
+    whole = {gap.subject for gap in unread.files}
     files = [_by_place(side) for side in sides]
-    named = {place.what.replace(" ", "/") for place in known}
+    named = {place.subject.replace(" ", "/") for place in known}
     seen: set[tuple[str, str, str]] = set()
     for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
         by_path = {source.path: place for place, source in mine.items()}
@@ -54,10 +55,10 @@ def unread_places(
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
             at = Span(source, *_line(source, line))
-            yield Uncompared(at, label or "a document", reason, other is None or other.text != source.text)
+            yield uncompared(at, label or "a document", reason, other is None or other.text != source.text)
 
 
-def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
+def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
     """What limits leave out of either side; `changed` where any file differs, for what is left out may differ."""
     gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
     differ = bool(gaps) and _differ(sides)
@@ -65,7 +66,7 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
         below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
-        yield Uncompared(Span(source, *_line(source, gap.line)), below, gap.reason, differ)
+        yield uncompared(Span(source, *_line(source, gap.line)), below, gap.reason, differ)
 
 
 def _list_limits(side: Read) -> list[Gap]:
@@ -97,7 +98,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
 
     That a file cannot be read is a finding like any other.
     """
-    paths = {gap.path for gap in unread.files}.union(*unread.of_paths)
+    paths = {gap.subject for gap in unread.files}.union(*unread.of_paths)
 
     def is_comparable(result: Result) -> bool:
         built = result.object.source.built if result.object is not None else None

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
     from nodelint.forms.terraform.switched_off import Address
     from nodelint.lint.engine import LintRequest, Report
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.releases.release_choice import Chosen
     from nodelint.report.plan_blocks import Findings
 
@@ -211,7 +211,7 @@ def _planned(
     return plan.with_places(places), _compared((before, after), (was, new), unread)
 
 
-def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Uncompared]:
+def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
     """Yield what differs between the sides and may change pools and classes in a way that is not known."""
     from nodelint.commands._changed_gaps import find_changed_gaps
     from nodelint.commands._changed_inputs import find_changed_inputs

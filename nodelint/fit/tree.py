@@ -15,9 +15,10 @@ from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policie
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known
@@ -40,10 +41,10 @@ class WorkloadFit(NamedTuple):
 
     workload: Workload
     verdicts: tuple[PoolVerdict, ...]
-    unknown: tuple[UnknownFact, ...] = ()
+    unknown: tuple[Gap, ...] = ()
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
-    admission: UnknownFact | None = None
+    admission: Gap | None = None
     may_have_unread_pool: bool = False
     crowding: Crowding | None = None
 
@@ -161,7 +162,7 @@ class Tree:
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
-    ) -> tuple[list[PoolVerdict], IgnoredPod | None, UnknownFact | None]:
+    ) -> tuple[list[PoolVerdict], IgnoredPod | None, Gap | None]:
         """What each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one fits.
 
         Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
@@ -211,17 +212,17 @@ class Tree:
         room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
-    def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
+    def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
         if self._unread is not None:
-            return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
+            return unknown_fact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
         if other is not None:
-            return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
+            return unknown_fact(other.name_node, f"{other.label} is not judged, and may take it")
         for pool in self._built_in:
             if judge_pod(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, None)).fits:
                 what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
-                return UnknownFact(pod.node, what)
+                return unknown_fact(pod.node, what)
         return None
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
@@ -275,15 +276,15 @@ class Tree:
                     return True
         return False
 
-    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
+    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
-            yield UnknownFact(at, "which devices its resource claims need is not known")
+            yield unknown_fact(at, "which devices its resource claims need is not known")
         for resource, overlay in self._list_unsure(pod, pools).items():
             text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
-            yield UnknownFact(overlay.name_node, text)
+            yield unknown_fact(overlay.name_node, text)
 
     def _list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
         """The resources that a pod requests and overlays may bring, each with one of these."""
@@ -307,7 +308,7 @@ class Tree:
         return found
 
 
-def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[UnknownFact]:
+def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:
     """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
     first = None
     for verdict in verdicts:
@@ -326,7 +327,7 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Un
         names = verdict.pool.resolution.catalog.names_in(verdict.types)
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         at = pod.node.get("containers") or pod.node
-        yield UnknownFact(at, f"how much {resource} pods can use is not known of {shown}")
+        yield unknown_fact(at, f"how much {resource} pods can use is not known of {shown}")
 
 
 def _shape_of(pod: Pod) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.model.finding import Skip
 
 TYPE_CHECKING = False
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.text import Node
 
-    GapKind = Literal["file", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
+    GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
 class Place(NamedTuple):
@@ -38,10 +39,11 @@ def line_of(at: Node | Span) -> Place:
 class Gap(NamedTuple):
     """Something that could not be judged: its place, what it is, and the reason, a sentence without its full stop.
 
-    `decides`: it may change a verdict; else it is a remark. `rule` is the rule that waits, None stands for all of
-    them. `fact` is the kind of fact from AWS that is missing, `transient` says that trying again may help. `object`
-    is the object that is not judged, or not in full; `subject` names anything else: the folder of an overlay, a field.
-    `fails`: what reads the place in the end stops there, too. `fault` is the error of nodelint itself that is to blame.
+    `decides`: it may change a verdict, of a plan: the sides differ there; else it is a remark. `rule` is the rule
+    that waits, None stands for all of them. `fact` is the kind of fact from AWS that is missing, `transient` says
+    that trying again may help. `object` is the object that is not judged, or not in full; `subject` names it, or
+    anything else: the folder of an overlay, a field. `fails`: what reads the place in the end stops there, too.
+    `fault` is the error of nodelint itself that is to blame.
     """
 
     place: Place | Node | Span
@@ -57,9 +59,11 @@ class Gap(NamedTuple):
     fault: str = ""
 
     @property
-    def at(self) -> Node | Span | None:
-        """Its place in a text; None where only path and line are known."""
-        return None if isinstance(self.place, Place) else self.place
+    def at(self) -> Node | Span:
+        """Its place in a text. Raise TypeError where only path and line are known."""
+        if isinstance(self.place, Place):
+            raise TypeError(f"{self.place} has no text")
+        return self.place
 
     @property
     def where(self) -> Place:
@@ -75,6 +79,10 @@ class Gap(NamedTuple):
     def line(self) -> int:
         """Its line, counted from 1; 0 where it is about a whole file."""
         return self.where.line
+
+    def skip(self, prefix: str = "", suffix: str = "") -> Skip:
+        """Return what a rule says that waits for this."""
+        return Skip(self.at, f"{prefix}{self.reason}{suffix}", self.transient, self.fact)
 
     @property
     def sentence(self) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.finding import Span
+    from nodelint.model.gap import Gap
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
     from nodelint.plan.disruption_rate import Pace
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
     from nodelint.plan.stops import LaunchStop
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.text import Node
 
@@ -104,7 +104,7 @@ class PoolPlan(NamedTuple):
     nodes: tuple[NodeFate, ...] | None = None
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
-    uncompared: Uncompared | None = None
+    uncompared: Gap | None = None
     roll: Roll | None = None
     never_stored: str | None = None
     stopped_before: LaunchStop | None = None
@@ -167,7 +167,7 @@ class PoolPlan(NamedTuple):
     @property
     def replaced(self) -> Covered:
         """How many of its nodes go, what could not be compared included."""
-        if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.changed:
+        if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.decides:
             return "unknown"
         return self.verdict.replaced
 
@@ -183,7 +183,7 @@ class PoolPlan(NamedTuple):
         place = self.uncompared
         if place is None:
             return None
-        return place.reason if place.what == f"NodePool {self.name}" else f"{place.what}: {place.reason}"
+        return place.reason if place.subject == f"NodePool {self.name}" else f"{place.subject}: {place.reason}"
 
     @property
     def grade(self) -> Covered:
@@ -252,13 +252,13 @@ class Plan(NamedTuple):
     classes: tuple[Pair, ...]
     absorbed: tuple[Absorbed, ...] = ()
     class_plans: tuple[ClassPlan, ...] = ()
-    uncompared: tuple[Uncompared, ...] = ()
+    uncompared: tuple[Gap, ...] = ()
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
 
-    def with_places(self, places: Sequence[Uncompared]) -> Plan:
+    def with_places(self, places: Sequence[Gap]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""
-        changed = {(place.what, span_of(place.at).source.path): place for place in places if place.changed}
+        changed = {(place.subject, span_of(place.at).source.path): place for place in places if place.decides}
 
         def attach(pool: PoolPlan) -> PoolPlan:
             if pool.uncompared is not None or pool.replaced != "none":
@@ -275,5 +275,5 @@ class Plan(NamedTuple):
         return (
             any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)
-            or any(place.changed for place in self.uncompared)
+            or any(place.decides for place in self.uncompared)
         )

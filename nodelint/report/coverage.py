@@ -41,27 +41,6 @@ _DECIDES = {
 """Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
 
 
-class UnknownField(NamedTuple):
-    """A value of an object that nobody knows before it is installed.
-
-    `written` are the characters in its place. `decides`: what rests on it is not judged. `reason` says why it is not
-    known, where no value stands in its place.
-    """
-
-    object: Object
-    field: str
-    node: Node
-    written: str
-    decides: bool
-    reason: str = "has no value yet"
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """The file and line in which it is written."""
-        at = span_of(written_place(self.node))
-        return at.source.path, at.source.position(at.start).line
-
-
 class Coverage(NamedTuple):
     """The objects of a run as the clusters get them, and the values of them that are not known.
 
@@ -71,7 +50,7 @@ class Coverage(NamedTuple):
     """
 
     objects: tuple[Object, ...]
-    unknown: tuple[UnknownField, ...]
+    unknown: tuple[Gap, ...]
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
     unbuilt: tuple[Gap, ...] = ()
@@ -82,7 +61,7 @@ def cover(report: Report) -> Coverage:
     """What of a run was judged."""
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
-    partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
+    partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
     unjudged, switched_off = tuple(list_unjudged(report)), tuple(list_switched_off(report.seen))
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
 
@@ -122,9 +101,14 @@ def _source(obj: Object) -> SourceText:
 _UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
 
 
-def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[UnknownField]:
+def _unknown(obj: Object, field: str, node: Node, decides: bool, reason: str = "has no value yet") -> Gap:
+    """Return what is said of a value of an object that nobody knows before it is installed."""
+    return Gap(span_of(written_place(node)), "field", reason, decides, object=obj, subject=field)
+
+
+def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[Gap]:
     if is_unclaimed_patch(obj.node, obj.kind, obj.document):
-        yield UnknownField(obj, "spec", obj.name_node, "", True, _UNCLAIMED)
+        yield _unknown(obj, "spec", obj.name_node, True, _UNCLAIMED)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -135,12 +119,12 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
                 pending.append((below, entry.value))
                 if entry.name is None:
                     decides = _decides(obj.kind, field)  # it may be any field
-                    yield UnknownField(obj, below, entry.key, _excerpt_of(entry.key), decides)
+                    yield _unknown(obj, below, entry.key, decides)
         elif node.kind == "sequence":
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:
             known = field.endswith("nodeClassRef.name") and bool(namesakes_of(node, classes))
-            yield UnknownField(obj, field, node, _excerpt_of(node), not known and _decides(obj.kind, field))
+            yield _unknown(obj, field, node, not known and _decides(obj.kind, field))
 
 
 def _decides(kind: str, field: str) -> bool:
@@ -149,8 +133,11 @@ def _decides(kind: str, field: str) -> bool:
     return kind in _DECIDES and re.fullmatch(_DECIDES[kind], field) is not None
 
 
-def _excerpt_of(node: Node) -> str:
-    at = span_of(written_place(node))
+def _excerpt_of(field: Gap) -> str:
+    """What is written in the place of a value that is not known; empty where no value stands there."""
+    if field.reason == _UNCLAIMED:
+        return ""
+    at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
 
@@ -176,9 +163,9 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
         fields = [field for field in coverage.unknown if field.object is obj and field.decides]
         shown = []
         for field in fields[:most_fields]:
-            path, line = field.place
-            what = f"is `{field.written}`" if field.written else field.reason
-            shown.append(f"{field.field} {what} ({path}:{line})")
+            written = _excerpt_of(field)
+            what = f"is `{written}`" if written else field.reason
+            shown.append(f"{field.subject} {what} ({field.where})")
         left = len(fields) - len(shown)
         more = f" and {counted(left, 'more field')}" if left else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
@@ -236,7 +223,7 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
     }
 
 
-def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]:
+def _object_json(obj: Object, unknown: Sequence[Gap]) -> dict[str, Any]:
     at = span_of(written_place(obj.name_node))
     fields = [_field_json(field) for field in unknown if field.object is obj and field.decides]
     return {
@@ -248,15 +235,15 @@ def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]
     }
 
 
-def _field_json(field: UnknownField) -> dict[str, Any]:
-    path, line = field.place
-    name = field.object.name
+def _field_json(field: Gap) -> dict[str, Any]:
+    obj, place = field.object, field.where
+    assert obj is not None
     return {
-        "kind": field.object.kind,
-        "name": name if isinstance(name, str) else None,
-        "field": field.field,
-        "path": path,
-        "line": line,
-        "written": field.written,
+        "kind": obj.kind,
+        "name": obj.name if isinstance(obj.name, str) else None,
+        "field": field.subject,
+        "path": place.path,
+        "line": place.line,
+        "written": _excerpt_of(field),
         "decides": field.decides,
     }

@@ -38,9 +38,9 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "notCompared": [
             {
                 **_place(uncompared.at),
-                "what": uncompared.what,
+                "what": uncompared.subject,
                 "reason": uncompared.reason,
-                "changed": uncompared.changed,
+                "changed": uncompared.decides,
             }
             for uncompared in plan.uncompared
         ],

@@ -178,9 +178,9 @@ class _Comment:
         places = other_places(plan)
         if not places:
             return ""
-        ordered = sorted(places, key=lambda place: not place.changed)
+        ordered = sorted(places, key=lambda place: not place.decides)
         rows = "".join(
-            f"| {'changed' if place.changed else ''} | {_code(place.what)} | {inline(printable(place.reason))} "
+            f"| {'changed' if place.decides else ''} | {_code(place.subject)} | {inline(printable(place.reason))} "
             f"| {self._place(place.at)} |\n"
             for place in ordered[:20]
         )
