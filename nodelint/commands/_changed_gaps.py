@@ -129,7 +129,7 @@ def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
     from nodelint.forms.terraform.inputs import TerraformInputs
 
     inputs = TerraformInputs(side.found.sources)
-    spoken_of = {gap.where[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
+    spoken_of = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found = {}
     for source in side.found.sources:
         if source.path.endswith(_TERRAFORM):

@@ -247,7 +247,7 @@ def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
 def _as_reported(gap: Gap) -> Gap:
     """What a report says of a gap of the inventory: its sentence, and the flag that may close it."""
     way = "; --kustomize runs kustomize itself" if gap.what == "overlay" and not gap.fails else ""
-    return gap._replace(place=gap.where, reason=f"{gap.sentence}{way}")
+    return gap._replace(place=gap.file_place, reason=f"{gap.sentence}{way}")
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

@@ -9,7 +9,7 @@ from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 from nodelint.model.finding import Span
-from nodelint.model.gap import Gap, Place
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
@@ -174,7 +174,7 @@ class _Side:
             theirs = [o for o in other._read.inventory.unbuilt if other.below(o.subject) == folder]
             if theirs and self.content(path) == other.content(path):
                 continue
-            at = Span(Source(path, ""), 0, 0) if isinstance(overlay.place, Place) else overlay.at
+            at = Span(Source(path, ""), 0, 0) if isinstance(overlay.place, FilePlace) else overlay.at
             line = at.source.position(at.start).offset
             shown = Span(Source(self._display_path(path), at.source.text), line, line)
             yield self._unread(folder, at.source, line, overlay.reason)._replace(place=shown)

@@ -12,7 +12,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.model.gap import Gap, Place
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.text.limits import LeftOutNotes
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class Inventory(NamedTuple):
 
     def unbuilt_notes(self) -> Iterator[str]:
         """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
-        yield from (f"{gap.where}: {gap.sentence}" for gap in self.gaps if not gap.fails)
+        yield from (f"{gap.file_place}: {gap.sentence}" for gap in self.gaps if not gap.fails)
 
     def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
         """What is said of overlays that are not built, and of objects that are left out.
@@ -119,7 +119,7 @@ def build(
 
 
 def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(Place(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
+    return tuple(Gap(FilePlace(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
 
 
 def _build(
@@ -274,7 +274,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         named = {place for o in inventory.unbuilt for place in (o.subject, os.path.dirname(os.path.abspath(o.path)))}
         found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations, named)
     for overlay in inventory.unbuilt:
-        place = str(overlay.where)
+        place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):
             found.unreadable.append((place, f"not built: {overlay.reason}"))
 

@@ -371,7 +371,7 @@ class _World:
         for skip in outcome.skipped:
             obj = None if skip.object is None else written.get(id(skip.object), skip.object)
             path = skip.path and (obj.source.path if obj is not None else skip.path)
-            made.skipped.append(skip._replace(place=skip.where._replace(path=path), object=obj))
+            made.skipped.append(skip._replace(place=skip.file_place._replace(path=path), object=obj))
 
     def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
         """The findings with the fixes that their rules offer for the objects as they are written.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A file or folder. The line and the column count from 1, and are 0 where it is about all of it."""
 
     path: str
@@ -31,9 +31,9 @@ class Place(NamedTuple):
         return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])
 
 
-def line_of(at: Node | Span) -> Place:
+def line_of(at: Node | Span) -> FilePlace:
     """Return the path and the line of a place in a text."""
-    return Place(at.source.path, at.source.position(at.start).line)
+    return FilePlace(at.source.path, at.source.position(at.start).line)
 
 
 class Gap(NamedTuple):
@@ -46,7 +46,7 @@ class Gap(NamedTuple):
     `fault` is the error of nodelint itself that is to blame.
     """
 
-    place: Place | Node | Span
+    place: FilePlace | Node | Span
     what: GapKind
     reason: str
     decides: bool = True
@@ -61,24 +61,24 @@ class Gap(NamedTuple):
     @property
     def at(self) -> Node | Span:
         """Its place in a text. Raise TypeError where only path and line are known."""
-        if isinstance(self.place, Place):
+        if isinstance(self.place, FilePlace):
             raise TypeError(f"{self.place} has no text")
         return self.place
 
     @property
-    def where(self) -> Place:
+    def file_place(self) -> FilePlace:
         """Its place as a path with a line."""
-        return self.place if isinstance(self.place, Place) else line_of(self.place)
+        return self.place if isinstance(self.place, FilePlace) else line_of(self.place)
 
     @property
     def path(self) -> str:
         """The path of its file or folder; empty where it is about no file."""
-        return self.where.path
+        return self.file_place.path
 
     @property
     def line(self) -> int:
         """Its line, counted from 1; 0 where it is about a whole file."""
-        return self.where.line
+        return self.file_place.line
 
     def skip(self, prefix: str = "", suffix: str = "") -> Skip:
         """Return what a rule says that waits for this."""
@@ -107,4 +107,4 @@ def gap_of(
     `path` is empty where the rule judged nothing in the whole run, because facts are missing.
     """
     what: GapKind = "fact" if fact is not None else "object" if obj is not None else "file"
-    return Gap(Place(path), what, reason, rule=rule, fact=fact, object=obj, transient=transient)
+    return Gap(FilePlace(path), what, reason, rule=rule, fact=fact, object=obj, transient=transient)

@@ -165,7 +165,7 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
         for field in fields[:most_fields]:
             written = _excerpt_of(field)
             what = f"is `{written}`" if written else field.reason
-            shown.append(f"{field.subject} {what} ({field.where})")
+            shown.append(f"{field.subject} {what} ({field.file_place})")
         left = len(fields) - len(shown)
         more = f" and {counted(left, 'more field')}" if left else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
@@ -236,7 +236,7 @@ def _object_json(obj: Object, unknown: Sequence[Gap]) -> dict[str, Any]:
 
 
 def _field_json(field: Gap) -> dict[str, Any]:
-    obj, place = field.object, field.where
+    obj, place = field.object, field.file_place
     assert obj is not None
     return {
         "kind": obj.kind,
