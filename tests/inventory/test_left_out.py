@@ -61,18 +61,18 @@ _APPLICATION = ARGO + (
 )
 FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
     "callers": (
-        "source.terraform.tfvalues:_MOST_CALLS",
+        "forms.terraform.values:_MOST_CALLS",
         lambda a: {
             "modules/m/main.tf": MODULE,
             **_files(a, "envs/eN/main.tf", _CALL.replace("SOURCE", "../../modules/m")),
         },
     ),
     "calls in one file": (
-        "source.terraform.tfvalues:_MOST_CALLS",
+        "forms.terraform.values:_MOST_CALLS",
         lambda a: {"m/main.tf": MODULE, "main.tf": _repeat_text(a, _CALL.replace("SOURCE", "./m"))},
     ),
     "calls of a template": (
-        "source.terraform.tfvalues:_MOST_CALLS",
+        "forms.terraform.values:_MOST_CALLS",
         lambda a: {
             "p.yaml.tftpl": _pool("${n}", "${a}"),
             "main.tf": _repeat_text(
@@ -83,17 +83,17 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         },
     ),
     "tfvars": (
-        "source.terraform.tfvars:_MOST_FILES",
+        "forms.terraform.variables:_MOST_FILES",
         lambda a: {"main.tf": MODULE, **_files(a, "env/eN.tfvars", 'n = "pN"\na = "ARCH"\n')},
     ),
     "count": (
-        "source.terraform.tffill:MOST_INSTANCES",
+        "forms.terraform.fill:MOST_INSTANCES",
         lambda a: {
             "main.tf": _resource(f"  count = {len(a)}\n", "p${count.index}", f"${{{json.dumps(a)}[count.index]}}")
         },
     ),
     "for_each": (
-        "source.terraform.tffill:MOST_INSTANCES",
+        "forms.terraform.fill:MOST_INSTANCES",
         lambda a: {
             "main.tf": _resource(
                 f'  for_each = {{ for i, a in {json.dumps(a)} : "p${{i}}" => a }}\n', "${each.key}", "${each.value}"
@@ -101,7 +101,7 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         },
     ),
     "Terragrunt": (
-        "source.terraform.terragrunt:_MOST_CALLS",
+        "forms.terraform.terragrunt:_MOST_CALLS",
         lambda a: {
             "modules/m/main.tf": MODULE,
             **_files(
@@ -112,26 +112,26 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         },
     ),
     "values files": (
-        "build.values_files:MOST",
+        "forms.helm.values_files:MOST",
         lambda a: {**CHART, **_files(a, "c/values-N.yaml", "a: ARCH\nb: N\n")},
     ),
     "values elsewhere": (
-        "build.values_files:MOST",
+        "forms.helm.values_files:MOST",
         lambda a: {**CHART, **_files(a, "environments/eN/k.yaml", "a: ARCH\nb: N\n")},
     ),
     "Applications": (
-        "build.chart_values:MOST_RELEASES",
+        "forms.helm.chart_values:MOST_RELEASES",
         lambda a: {**CHART, **_files(a, "apps/eN.yaml", _APPLICATION.replace("VALUES", "{a: ARCH, b: N}"))},
     ),
     "helmfile": (
-        "build.chart_values:MOST_RELEASES",
+        "forms.helm.chart_values:MOST_RELEASES",
         lambda a: {
             **CHART,
             "helmfile.yaml": "releases:\n" + _repeat_text(a, "- {name: rN, chart: ./c, values: [{a: ARCH, b: N}]}\n"),
         },
     ),
     "ApplicationSet": (
-        "build.application_sets:MOST_APPLICATIONS",
+        "forms.argocd.application_sets:MOST_APPLICATIONS",
         lambda a: {
             **CHART,
             "apps.yaml": ARGO
@@ -142,7 +142,7 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         },
     ),
     "helm_release": (
-        "build.terraform_releases:MOST_RELEASES",
+        "forms.terraform.chart_releases:MOST_RELEASES",
         lambda a: {
             **CHART,
             "main.tf": _repeat_text(
