@@ -119,9 +119,9 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
-    from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
+    from nodelint.lint.workloads import read_texts
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served

@@ -166,15 +166,25 @@ def judging(
     rendering: Rendering | None = None,
 ) -> Judging:
     """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
-    from nodelint.commands._facts import facts_for
     from nodelint.inventory import read_inventory
+
+    session = session_of(settings)
+    from nodelint.lint.workloads import add_workloads
+
+    inventory = read_inventory(
+        found, rendering, lambda objects: add_workloads(found, session.rules, session.selection, objects)
+    )
+    return judging_of(inventory, found, fact_flags, session, paths)
+
+
+def judging_of(
+    inventory: Inventory, found: Discovery, fact_flags: FactFlags, session: Session, paths: Sequence[str]
+) -> Judging:
+    """Build the same of an inventory that was read before."""
+    from nodelint.commands._facts import facts_for
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
-    session = session_of(settings)
-    from nodelint.commands._workloads import add_workloads
-
-    inventory = read_inventory(found, rendering, lambda objects: add_workloads(found, session, objects))
     judged = list(inventory.objects())
     sources = session.beside(judged, found.sources)
     judged += [obj for source in sources for obj in objects(source)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.lint.results import Result
     from nodelint.model.finding import Span
     from nodelint.model.gap import Gap
     from nodelint.model.releases import Version
@@ -277,3 +278,10 @@ class Plan(NamedTuple):
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)
             or any(place.decides for place in self.uncompared)
         )
+
+
+class Findings(NamedTuple):
+    """What `check` finds on the new side alone, and on the old side alone."""
+
+    new: tuple[Result, ...] = ()
+    gone: tuple[Result, ...] = ()

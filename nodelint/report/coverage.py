@@ -7,6 +7,7 @@ import os
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
+from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import find_object_place, span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass
@@ -140,16 +141,6 @@ def _excerpt_of(field: Gap) -> str:
     at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
-
-
-def list_unjudged(report: Report) -> Iterator[tuple[str, int, str, str]]:
-    """What is no object that was judged: path, line, what it is, and why."""
-    object_ids = {id(obj) for obj in report.objects}
-    for skip in report.skipped:
-        if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:
-            node = skip.object.node if skip.object is not None else None
-            line = node.source.position(node.start).line if node is not None else max(skip.line, 1)
-            yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
 
 
 def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:

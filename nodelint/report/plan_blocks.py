@@ -17,23 +17,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nodelint.lint.engine import Result
     from nodelint.model.finding import Span
     from nodelint.model.gap import Gap
     from nodelint.plan import ClassPlan, Plan
     from nodelint.plan.coverage import Covered
+    from nodelint.plan.outcome import Findings
     from nodelint.plan.reasons import Reason
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.text import Node
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
-
-
-class Findings(NamedTuple):
-    """What `check` finds on the new side alone, and on the old side alone."""
-
-    new: tuple[Result, ...] = ()
-    gone: tuple[Result, ...] = ()
 
 
 class PoolBlock(NamedTuple):

@@ -13,10 +13,10 @@ from html import escape
 from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     headline,

@@ -7,10 +7,10 @@ from collections import Counter
 from nodelint.base.printable import printable
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     closing,

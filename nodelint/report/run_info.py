@@ -13,12 +13,13 @@ from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
-from nodelint.report.skipped import Unread, unjudged_text
+from nodelint.report.skipped import unjudged_text
 from nodelint.report.summary import Basis
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.older_release import Older
 
 

@@ -20,7 +20,12 @@ from nodelint.report.releases import (
     target_lines,
     versions_text,
 )
-from nodelint.report.skipped import UNREADABLE, Unread, in_part_text, unjudged_text, unread_lines
+from nodelint.report.skipped import UNREADABLE, in_part_text, unjudged_text, unread_lines
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
 
 
 class SnapshotSummary(NamedTuple):

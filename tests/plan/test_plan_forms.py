@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas
-from nodelint.commands._revisions import applied, read_side
 from nodelint.config.settings import Settings
 from nodelint.model.releases import Version
 from nodelint.plan import Plan, PlanOptions, Side, make
+from nodelint.plan.read_side import applied, read_side
 from nodelint.plan.values import ValueChange
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited
 from tests.plan.test_plan_command import git, put

@@ -6,11 +6,11 @@ import os
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
+from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
 from nodelint.plan.uncompared import uncompared
-from nodelint.report.coverage import list_unjudged
 from nodelint.text import Source
 
 TYPE_CHECKING = False
@@ -18,10 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.commands._revisions import Read
     from nodelint.lint.engine import Report, Result
     from nodelint.model.gap import Gap
     from nodelint.plan import UnreadFiles
+    from nodelint.plan.read_side import Read
 
 
 def unread_places(

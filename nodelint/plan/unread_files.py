@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.rendered import Built
+    from nodelint.plan.read_side import Read
     from nodelint.text import SourceText
     from nodelint.text.syntax_errors import SyntaxProblem
 

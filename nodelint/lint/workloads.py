@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.config.session import Session
-    from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
+    from nodelint.lint.engine import Selection
     from nodelint.model.manifest import NodePool, Object
+    from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
 RULE = "no-pool-for-workload"
@@ -23,7 +23,9 @@ _RULES = (RULE, _OF_ALL, "ignored-pod-annotation", "idle-capacity-buffer")
 """The rules that look at workloads."""
 
 
-def add_workloads(found: Discovery, session: Session, objects: Iterable[Object]) -> bool:
+def add_workloads(
+    found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
+) -> bool:
     """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
 
     Of files without the word karpenter those with DaemonSets, which take room on each node, those that name a label
@@ -31,7 +33,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
     less than the repository: other pools may be in the rest of it.
     """
-    selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
+    selected = {name for name in _RULES if (rule := rules.get(name)) and selection.enables(rule)}
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
@@ -40,7 +42,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
     if not pools:
         return False
-    from nodelint.commands._undemanding_pods import has_pool_for_little
+    from nodelint.lint.undemanding_pods import has_pool_for_little
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.text import Source
 
@@ -129,7 +131,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
-    from nodelint.commands._undemanding_pods import add_amounts, asks_for_little
+    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
@@ -224,11 +226,6 @@ def own_keys(pools: Iterable[NodePool]) -> set[str]:
         if isinstance(key, str)
     }
     return keys - well_known()
-
-
-def pools_are_complete(settings: Settings) -> bool:
-    """Whether the configuration says that the pools of the tree are all that the cluster has."""
-    return settings.options.get(RULE, {}).get("pools") == "complete"
 
 
 def _is_whole(found: Discovery) -> bool:

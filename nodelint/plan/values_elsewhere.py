@@ -18,10 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.input_text import InputText
     from nodelint.forms.terraform.unread_releases import UnreadRelease
     from nodelint.model.manifest import Object
+    from nodelint.plan.read_side import Read
     from nodelint.text import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")

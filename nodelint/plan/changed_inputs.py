@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
+    from nodelint.plan.read_side import Read
     from nodelint.text import Node
 
 

@@ -16,12 +16,11 @@ from nodelint.text import Source
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from nodelint.commands._revisions import Read
-    from nodelint.config.settings import Settings
     from nodelint.forms.input_text import InputText
     from nodelint.plan import Plan, UnreadFiles
+    from nodelint.plan.read_side import Read
 
 _LARGEST = 4 << 20
 _RENDERED = ("overlay", "chart", "Markdown file")
@@ -37,14 +36,14 @@ _TERRAFORM = (".tf", ".tofu")
 
 
 def find_changed_gaps(
-    was: Read, new: Read, settings: Settings, plan: Plan, unread_files: UnreadFiles
+    was: Read, new: Read, tools: Collection[str], plan: Plan, unread_files: UnreadFiles
 ) -> Iterator[Gap]:
     """Yield what is not read and differs; what does not differ, too, if neither side has an object.
 
-    `unread_files` are those that are named already.
+    `tools` are those that a side is rendered by, `unread_files` are those that are named already.
     """
     reported = {gap.subject for gap in unread_files.files}
-    for place, gap in _find_changed_texts(was, new, settings, bool(plan.pools or plan.classes)):
+    for place, gap in _find_changed_texts(was, new, tools, bool(plan.pools or plan.classes)):
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)
@@ -52,9 +51,9 @@ def find_changed_gaps(
     yield from _find_changed_charts(was, new)
 
 
-def _find_changed_texts(was: Read, new: Read, settings: Settings, has_objects: bool) -> Iterator[tuple[str, Gap]]:
+def _find_changed_texts(was: Read, new: Read, tools: Collection[str], has_objects: bool) -> Iterator[tuple[str, Gap]]:
     """The texts and programs with objects that are not read, each with its place."""
-    before, after = (_list_texts(side, settings) for side in (was, new))
+    before, after = (_list_texts(side, tools) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
         texts = [_read(side, place) for side in (was, new)]
@@ -65,12 +64,12 @@ def _find_changed_texts(was: Read, new: Read, settings: Settings, has_objects: b
             yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
 
 
-def _list_texts(side: Read, settings: Settings) -> dict[str, tuple[str, str]]:
+def _list_texts(side: Read, tools: Collection[str]) -> dict[str, tuple[str, str]]:
     """The kind and path of each text or program with objects that is not read, by its place below the side's root."""
-    from nodelint.commands._not_linted import unread
+    from nodelint.inventory.unread_forms import unread
 
     found = {}
-    for group in unread(side.found, settings):
+    for group in unread(side.found, tools):
         for path in group.files if group.kind not in _RENDERED else ():
             place = path_below(path, side.root).replace(os.sep, "/")
             if not _OF_TESTS.search(place):

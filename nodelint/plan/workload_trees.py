@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from nodelint.commands import discovered
-from nodelint.commands._workloads import read_texts
+from nodelint.lint.workloads import read_texts
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Callable, Sequence, Set
 
-    from nodelint.commands._revisions import Read
-    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.fit.tree import Tree
     from nodelint.plan import PlanOptions
+    from nodelint.plan.read_side import Read
     from nodelint.plan.workloads import WorkloadChange
+
+    Discover = Callable[[Sequence[str], str], Discovery]
+    """What gives the files of some paths that hold what a pattern finds."""
 
 
 def workload_changes(
-    sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, settings: Settings
+    sides: tuple[Read, Read],
+    absent: Set[int],
+    options: PlanOptions,
+    discover: Callable[[Sequence[str], str], Discovery],
 ) -> tuple[WorkloadChange, ...]:
     """The workloads that lose a pool by the change; nothing is read where a side has no pool or no workload.
 
@@ -26,7 +31,7 @@ def workload_changes(
     """
     if not all(side.found.workloads for side in sides):
         return ()
-    trees = [_tree(side, absent, options, settings) for side in sides]
+    trees = [_tree(side, absent, options, discover) for side in sides]
     if any(tree is None for tree in trees):
         return ()
     from nodelint.plan.sides import place_below
@@ -42,7 +47,7 @@ def workload_changes(
     return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
 
 
-def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:
+def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover) -> Tree | None:
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
     from nodelint.model.cluster_objects import PATTERN, ClusterObject
@@ -58,7 +63,7 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings
         return None
     context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
-    more = read_inventory(discovered(side.paths, settings, PATTERN))
+    more = read_inventory(discover(side.paths, PATTERN))
     cluster_objects = [
         o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
     ]
