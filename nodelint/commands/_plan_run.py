@@ -69,24 +69,7 @@ def plan_change(
 
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
-    if old is not None:
-        count_as_repositories([root_of([old]), root_of(requested)])
-        try:
-            was = _read([old], session, root_of([old]), whole=True)
-            new, plan, findings = _compare(was, requested, session, cluster, whole=True)
-        finally:
-            count_as_repositories(())
-    else:
-        from nodelint.files.git.old_revision import UnreadRevision, revision
-
-        try:
-            with revision(against, requested, session.include) as (into, inside, above):
-                if not inside:  # a path that only the revision has is one that this branch deletes
-                    stop_where_none_is_there(*paths)
-                was = _read(inside, session, into)._replace(above=above)
-                new, plan, findings = _compare(was, requested, session, cluster)
-        except UnreadRevision as error:
-            stop(str(error))
+    was, new, plan, findings = _compare_paths(requested, against, old, session, cluster)
     bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
@@ -99,6 +82,29 @@ def plan_change(
     if not is_missing and _fails(plan, findings, gate):
         sys.exit(FOUND)
     sys.exit(UNUSABLE if bad or unread else CLEAN)
+
+
+def _compare_paths(
+    requested: Sequence[str], against: str | None, old: str | None, session: Session, cluster: Cluster | None
+) -> tuple[Read, Read, Plan, Findings]:
+    """Read both sides and compare them. Ends the run where git does not know the old one."""
+    if old is not None:
+        count_as_repositories([root_of([old]), root_of(requested)])
+        try:
+            was = _read([old], session, root_of([old]), whole=True)
+            return was, *_compare(was, requested, session, cluster, whole=True)
+        finally:
+            count_as_repositories(())
+    from nodelint.files.git.old_revision import UnreadRevision, revision
+
+    try:
+        with revision(against, requested, session.include) as (into, inside, above):
+            if not inside:  # a path that only the revision has is one that this branch deletes
+                stop_where_none_is_there(*requested)
+            was = _read(inside, session, into)._replace(above=above)
+            return was, *_compare(was, requested, session, cluster)
+    except UnreadRevision as error:
+        stop(str(error))
 
 
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:

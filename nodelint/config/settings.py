@@ -122,7 +122,7 @@ class Settings(NamedTuple):
     @property
     def tools(self) -> tuple[str, ...]:
         """The programs that a run asks to render overlays and charts."""
-        return tuple(name for name, asked in (("kustomize", self.kustomize), ("helm", self.helm)) if asked)
+        return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
 
     def placed(self, word: str, message: str) -> str:
         """A message about a name, with its place where a file holds it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
+from nodelint.apiserver import Schemas
 from nodelint.base.tuples import NamedTuple
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
 from nodelint.plan.read_side import Read, applied, renamed
+from nodelint.plan.reasons import absorbs
 from nodelint.plan.sides import Side
 
 TYPE_CHECKING = False
@@ -85,8 +87,6 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
 
 
 def _options(request: PlanRequest) -> PlanOptions:
-    from nodelint.apiserver import Schemas
-
     target, settings = request.lint.target, request.session.settings
     region = target.facts.region.name if target.facts.region is not None else "us-east-1"
     schemas = target.schemas or Schemas.bundled()
@@ -195,8 +195,6 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
 
 def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
     """The changed classes for which the files state releases before and after that hash in other ways."""
-    from nodelint.plan.reasons import absorbs
-
     found = []
     for pair in plan.classes if not session.settings.karpenter_named else ():
         if pair.change != "changed" or pair.old is None or pair.new is None:
