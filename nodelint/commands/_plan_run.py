@@ -22,6 +22,7 @@ from nodelint.commands import (
     unreadable,
 )
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._lint_setup import judge_of, judging_of, rendered
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._terminal import look
@@ -73,6 +74,7 @@ def plan_change(
     bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
+    say_gaps(new.found, new.inventory, settings, said={place.path for place in plan.uncompared})
     unreadable(new.found)
     unreadable(was.found)
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])

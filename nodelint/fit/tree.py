@@ -35,8 +35,8 @@ class WorkloadFit(NamedTuple):
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
-    read takes them, and one more may stand in a file that cannot be read. `crowding`: pools take only some of them.
+    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
+    takes them, and one more may stand here. `crowding`: pools take only some of them.
     """
 
     workload: Workload
@@ -45,14 +45,14 @@ class WorkloadFit(NamedTuple):
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
     admission: Gap | None = None
-    may_have_unread_pool: bool = False
+    unread_pool: Gap | None = None
     crowding: Crowding | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.may_have_unread_pool or bool(self.static_pools)
+        return known or self.unread_pool is not None or bool(self.static_pools)
 
     @property
     def static_pools(self) -> tuple[EmptyPool, ...]:
@@ -74,7 +74,7 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
 
-    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too,
+    `unread` is what could not be read and may hold another pool, `unjudged` are pools that may take pods, too,
     and `built_in` those that EKS Auto Mode has where nobody turns them off.
     """
 
@@ -85,7 +85,7 @@ class Tree:
         overlays: Iterable[NodeOverlay] = (),
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
-        unread: str | None = None,
+        unread: Gap | None = None,
         unjudged: Sequence[NodePool] = (),
         built_in: Iterable[Resolution] = (),
     ) -> None:
@@ -157,8 +157,7 @@ class Tree:
         admitted_to = None if taken else admitted_to
         taking = [verdict.pool for verdict in verdicts if verdict.fits]
         crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
-        maybe = unread is not None
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding)
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
@@ -215,7 +214,10 @@ class Tree:
     def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
         if self._unread is not None:
-            return unknown_fact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
+            return unknown_fact(
+                pod.node,
+                f"a pool may stand in what cannot be read: {self._unread.file_place}: {self._unread.sentence}",
+            )
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
         if other is not None:
             return unknown_fact(other.name_node, f"{other.label} is not judged, and may take it")

@@ -71,23 +71,6 @@ class Inventory(NamedTuple):
         """The overlays that could not be built."""
         return [gap for gap in self.gaps if gap.what == "overlay"]
 
-    def unbuilt_notes(self) -> Iterator[str]:
-        """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
-        yield from (f"{gap.file_place}: {gap.sentence}" for gap in self.gaps if not gap.fails)
-
-    def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
-        """What is said of overlays that are not built, and of objects that are left out.
-
-        With `auto_mode` those of EKS Auto Mode are not.
-        """
-        from nodelint.model.documents import left_out
-
-        yield from self.unbuilt_notes()
-        for source in self.sources:
-            for obj, reason in left_out(source):
-                if not (auto_mode and obj.provider == "auto-mode"):
-                    yield f"{source.path}: {obj.label} is left out: {reason}"
-
     def auto_mode_objects(self) -> Iterator[Object]:
         """The NodePools and classes of EKS Auto Mode."""
         return (obj for obj in self.objects(foreign=True) if obj.provider == "auto-mode")

@@ -54,7 +54,7 @@ def unread_places(
                 continue
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
-            at = Span(source, *_line(source, line))
+            at = _span_of_line(source, line)
             yield uncompared(at, label or "a document", reason, other is None or other.text != source.text)
 
 
@@ -66,7 +66,7 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
         below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
-        yield uncompared(Span(source, *_line(source, gap.line)), below, gap.reason, differ)
+        yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
 
 
 def _list_limits(side: Read) -> list[Gap]:
@@ -113,8 +113,6 @@ def _by_place(side: Read) -> dict[str, Source]:
     return {path_below(source.path, side.root): source for source in side.found.sources}
 
 
-def _line(source: Source, line: int) -> tuple[int, int]:
-    start = 0
-    for _ in range(line - 1):
-        start = source.text.find("\n", start) + 1
-    return start, start
+def _span_of_line(source: Source, line: int) -> Span:
+    start = source.start_of_line(line)
+    return Span(source, start, start)

@@ -11,6 +11,7 @@ from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
+from nodelint.report.all_clear import say_all_clear
 
 TYPE_CHECKING = False
 
@@ -309,7 +310,7 @@ def headline_of_plan(plan: Plan) -> str:
     places = other_places(plan)
     moved_places = sum(place.decides for place in places)
     if not plan.endangers_nodes and (plan.pools or plan.classes):
-        sentences.append("No node is replaced" + (" in what was compared" if plan.uncompared else ""))
+        sentences.append(say_all_clear("plan", plan.uncompared))
     if places:
         differ = f", {moved_places} of which changed" if moved_places else ", none of which changed"
         sentences.append(f"Not compared: {counted(len(places), 'place')}{differ}")

@@ -11,6 +11,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
 from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
 from nodelint.report.skipped import unjudged_text
@@ -84,7 +85,8 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
     unjudged = unjudged_text(report, unread, cover(report).in_part)
-    return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
+    clear = say_all_clear("check", report.unbuilt, unjudged)
+    return f"{clear[0].lower()}{clear[1:]}: {scope(report, files)}"
 
 
 def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:

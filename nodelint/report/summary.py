@@ -10,6 +10,7 @@ from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import (
     assumed,
@@ -129,7 +130,7 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], 
     unjudged = unjudged_text(report, unread, coverage.in_part)
     if any(place.kind == UNREADABLE for place in unread):
         return f"{unjudged}; nothing found in the rest: {where}, for {target}"
-    return f"{f'No findings; {unjudged}' if unjudged else 'All good'}: {where}, for {target}"
+    return f"{say_all_clear('check', report.unbuilt, unjudged)}: {where}, for {target}"
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
