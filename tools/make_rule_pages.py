@@ -56,9 +56,9 @@ def with_options(schema: str, rules: Iterable[Rule]) -> str:
 
 
 ABOUT = {
-    "correctness": "The object is refused, never ready, cannot launch, or part of it is silently dropped.",
-    "hazard": "It works, and will hurt: cost, outage, security, surprise.",
-    "practice": "What a careful team decides once. Off by default: `--profile strict`, or `--select practice`.",
+    "correctness": "The API server refuses the object, Karpenter cannot launch a node, or drops a part silently.",
+    "hazard": "The object works, but it costs too much, causes an outage or a security risk, or surprises.",
+    "practice": "A careful team decides this once. Off by default: `--profile strict`, or `--select practice`.",
 }
 
 
@@ -71,8 +71,6 @@ def sort(rule: Rule) -> str:
 def listed(rules: Iterable[Rule]) -> str:
     """The list of the rules by subject, a line each; rules that say no subject stand at the end."""
     lines = ["# Rules", ""]
-    for group, about in ABOUT.items():
-        lines += [f"### {group.capitalize()}", "", about, ""]
     for subject, about in {**SUBJECTS, "": ""}.items():
         chosen = [rule for rule in rules if rule.subject == subject]
         if chosen:
@@ -81,6 +79,9 @@ def listed(rules: Iterable[Rule]) -> str:
             lines += ["| rule | what it flags | severity | group, fix |", "| --- | --- | --- | --- |"]
             lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {r.severity} | {sort(r)} |" for r in chosen]
             lines.append("")
+    lines += ["## Groups", ""]
+    for group, about in ABOUT.items():
+        lines += [f"### {group.capitalize()}", "", about, ""]
     return "\n".join(lines)
 
 

@@ -14,8 +14,21 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[([^\[\]]*)\]\(((?:\.\./)+[^)#\s]+)([^)\s]*)\)")
 _EXAMPLE = re.compile(
-    r"^```(yaml|diff) (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?(?: today=(\S+))?$", re.MULTILINE
+    r"^```(yaml|diff) (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?(?: today=(\S+))?\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
+_OUTPUT = re.compile(r'(<div class="language-(?:console|text) highlight">.*?<code>)(.*?)(</code>)', re.DOTALL)
+_COLOURS = (
+    (r"(error)\[[\w-]+\]", "nl-error"),
+    (r"(warning)\[[\w-]+\]", "nl-warning"),
+    (r"(info)\[[\w-]+\]", "nl-info"),
+    (r" +\d+ -(?: .*)?", "nl-del"),
+    (r" +\d+ \+(?: .*)?", "nl-ins"),
+    (r" *--&gt; \S+", "nl-place"),
+    (r"  (?:fix|suggestion)\b[^<\n]*:", "nl-good"),
+    (r"  (?:note|help|fix withheld):", "nl-info"),
+)
+"""What lines of the tool's output begin with, and the class of site.css that colours it."""
 
 
 def on_config(config: Any) -> None:
@@ -69,12 +82,32 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     numbers = Counter[str]()
 
     def titled(match: re.Match[str]) -> str:
-        language, kind, karpenter, kubernetes, today = match.groups()
+        language, kind, karpenter, kubernetes, today, body = match.groups()
         numbers[kind] += 1
         title = "In the account" if kind == "facts" else f"{kind.capitalize()} example {numbers[kind]}"
         title += f", Karpenter {karpenter}" if karpenter else ""
         title += f", Kubernetes {kubernetes}" if kubernetes else ""
         title += f", on {today}" if today else ""
-        return f'```{language} title="{title}"'
+        lines = ""
+        if language == "diff":  # a reader copies the text that is good, and sees which lines changed
+            kept = [line for line in body.splitlines() if not line.startswith("-")]
+            changed = [str(number) for number, line in enumerate(kept, 1) if line.startswith("+")]
+            body = "".join(f"{line[1:]}\n" for line in kept)
+            lines = f' hl_lines="{" ".join(changed)}"' if changed else ""
+        return f'```yaml title="{title}"{lines}\n{body}```'
 
     return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """The tool's output in the colours that it has on a terminal."""
+    return _OUTPUT.sub(lambda match: match[1] + "\n".join(map(_coloured, match[2].split("\n"))) + match[3], html)
+
+
+def _coloured(line: str) -> str:
+    """A line of output whose first words have the colour of what they say."""
+    for words, name in _COLOURS:
+        found = re.match(rf'((?:<span class="go">)?)({words})', line)
+        if found:
+            return f'{found[1]}<span class="{name}">{found[2]}</span>{line[found.end() :]}'
+    return line

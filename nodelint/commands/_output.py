@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
-FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown")
+FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "html")
 PLAN_FORMATS = ("text", "markdown", "html", "json")
 FIT_FORMATS = ("text", "json", "markdown")
 

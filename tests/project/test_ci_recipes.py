@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -162,6 +163,50 @@ def test_the_bitbucket_steps_leave_their_reports(tmp_path: Path) -> None:
     assert "<failure" in (tmp_path / "clone/test-results/nodelint.xml").read_text(encoding="utf-8")
 
 
+def _jenkins_scripts() -> list[str]:
+    """The shell scripts of the pipeline, in their order."""
+    return re.findall(r"sh '''\n(.*?)'''", (CI / "Jenkinsfile").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_jenkins_pipeline_leaves_its_reports(tmp_path: Path) -> None:
+    """Its scripts, less the one that installs, over a repository whose branch adds a mistake."""
+    _, check, plan = _jenkins_scripts()
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    shutil.copytree(ROOT / "examples" / "change" / "before", origin)
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "add", ".")
+    git(origin, "commit", "-qm", "before")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    shutil.copytree(ROOT / "examples" / "change" / "after", clone, dirs_exist_ok=True)
+    program = tmp_path / "nodelint" / "bin" / "nodelint"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    env = {**os.environ, "WORKSPACE_TMP": str(tmp_path), "CHANGE_TARGET": "main"}
+    run = partial(subprocess.run, cwd=clone, env=env, capture_output=True, text=True, check=False)
+    assert run(["sh", "-e", "-c", plan]).returncode == 0
+    assert "AMIDrift" in (clone / "nodelint-plan.html").read_text(encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "bad", clone / "bad")
+    assert run(["sh", "-e", "-c", check]).returncode == 1
+    assert "<failure" in (clone / "nodelint.xml").read_text(encoding="utf-8")
+    assert "<article class=error>" in (clone / "nodelint.html").read_text(encoding="utf-8")
+
+
+def test_the_tekton_task_leaves_its_reports(tmp_path: Path) -> None:
+    """Its script, less the lines that install, with the paths as Tekton hands them on."""
+    task = parsed((CI / "tekton-task.yaml").read_text(encoding="utf-8"))
+    (step,) = task["spec"]["steps"]
+    assert step["args"] == ["$(params.paths[*])"]
+    shutil.copytree(ROOT / "examples" / "bad", tmp_path / "clusters a")
+    kept = [line for line in step["script"].splitlines() if not re.search(r"venv|pip", line)]
+    script = "\n".join(kept).replace("/opt/nodelint/bin/nodelint", f"{sys.executable} -m nodelint")
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", "clusters a"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "<failure" in (tmp_path / "nodelint.xml").read_text(encoding="utf-8")
+
+
 def test_the_job_that_refreshes_facts_commits_what_is_new_or_differs(tmp_path: Path) -> None:
     """Its last step after three runs: the first snapshot, the same one again, and another."""
     (job,) = (parsed(text) for text in WORKFLOWS if parsed(text)["name"] == "facts")
@@ -225,7 +270,12 @@ def test_the_action_is_told_of_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, CI / "gitlab-ci.yml", CI / "bitbucket-pipelines.yml"], ids=lambda page: page.name
+    "page",
+    [
+        *PAGES,
+        *(CI / name for name in ("gitlab-ci.yml", "bitbucket-pipelines.yml", "Jenkinsfile", "tekton-task.yaml")),
+    ],
+    ids=lambda page: page.name,
 )
 def test_pages_name_the_release_that_they_come_with(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

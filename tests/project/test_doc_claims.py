@@ -84,7 +84,7 @@ def test_the_last_line_counts_what_is_not_judged_in_full(tmp_path: Path, monkeyp
 
 def test_nodelint_version_names_the_date_of_the_types() -> None:
     assert re.search(r"instance types of \d{4}-\d\d-\d\d", _run("--version").output)
-    assert "`nodelint --version` names its date" in _page("faq.md")
+    assert "`nodelint --version` prints the date" in _page("faq.md")
 
 
 def test_an_optional_folder_of_rules_in_the_configuration_is_refused(

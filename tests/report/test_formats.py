@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -28,7 +29,8 @@ from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
 from nodelint.model.gap import gap_of
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
-from nodelint.report import github, gitlab, junit, markdown, sarif
+from nodelint.report import github, gitlab, html, junit, markdown, sarif
+from nodelint.report.grouping import entries
 from nodelint.report.run_info import Run
 from nodelint.report.summary import Basis
 from nodelint.rule.definition import Rule
@@ -129,7 +131,7 @@ def empty() -> Report:
     return Report((), (), (), Target(parse_target("1.14.1")))
 
 
-FORMATS = [sarif, github, gitlab, junit, markdown]
+FORMATS = [sarif, github, gitlab, junit, markdown, html]
 HOSTILE = "a|b `x|y` <img src=x> [l](http://e) ::error::e %0A ##[error]e {0} \x1b[31m ]]> & _e_ `` \udc80"
 
 
@@ -157,6 +159,9 @@ def test_what_it_looks_like(module: Any, report: Report, run: Run, snapshot: Sna
             rule["help"] = rule["fullDescription"] = "…"
         log["runs"][0]["tool"]["driver"]["version"] = log["runs"][0]["tool"]["driver"]["semanticVersion"] = "…"
         text = json.dumps(log, ensure_ascii=False)
+    if module is html:  # one element a line; the style is looked at, not compared
+        text = re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
+        text = re.sub(r"(?<=>)(?=<(?:article|section|h[1-3]|tr|p|pre|ul|li))", "\n", text)
     assert (_folded(json.loads(text)) if text.startswith(("{", "[")) else text) == snapshot
 
 
@@ -186,6 +191,8 @@ def test_an_empty_report_is_a_document(module: Any, empty: Report) -> None:
         assert json.loads(text) == []
     elif module is junit:  # without a test Jenkins takes a report for a mistake
         assert [case.name for suite in JUnitXml.fromstring(text.encode()) for case in suite] == ["nothing to check"]
+    elif module is html:
+        assert "Nothing to check: no NodePool or EC2NodeClass in 0 files." in text
     else:
         assert "nothing to check: no NodePool or EC2NodeClass in 0 files" in text and text.count("\n") == 1
 
@@ -209,8 +216,35 @@ def test_whatever_a_manifest_says_leaves_the_document_whole(module: Any, report:
         assert unreadable[1]["file"] == found[1]["file"] == name.replace("\udcff", "\ufffd")
         assert unreadable[2] == f"not read: {printable(HOSTILE)}"
         assert found[2] == f"{printable(HOSTILE)}\nhelp: {printable(HOSTILE)}"
+    elif module is html:
+        plain = module.render(_result(report, "b `c`", help="b `c`"), Run(1, (), [("a", "b")]))
+        assert set(_elements(text)) == set(_elements(plain))
+        assert "&lt;img src=x&gt;" in text
     else:
         assert "::error::e %0A" in json.dumps(json.loads(text))
+
+
+def _elements(page: str) -> list[str]:
+    """The elements of a page with their attributes, but for links and anchors, which hold paths."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.append(" ".join([tag, *(f"{name}={value}" for name, value in attrs if name not in ("id", "href"))]))
+
+    Reader(convert_charrefs=True).feed(page)
+    return found
+
+
+def test_html_needs_no_network_and_has_every_finding(report: Report, run: Run) -> None:
+    page = html.render(report, run)
+    assert not any(" src=" in element or element.startswith("link") for element in _elements(page))
+    assert "default-src 'none'" in page
+    assert page.count("<article ") == len(entries(report.results))
+    anchors = set(re.findall(r'href="#([^"]+)"', page))
+    assert anchors and anchors <= set(re.findall(r'id="([^"]+)"', page))
+    for path, why in UNREADABLE:
+        assert f"Not read: {path}: {why}." in page
 
 
 def test_sarif_is_what_the_standard_asks_for(report: Report, run: Run, empty: Report) -> None:

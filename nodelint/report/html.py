@@ -1,0 +1,257 @@
+"""The findings of a check as one page of HTML: for a reviewer or an audit, with no network and no other file.
+
+The page groups findings by folder and object. Each has its excerpt, its reason and its fix. A table lists every
+object, also those without findings, and a section lists what was not judged. The page follows the reader's light or
+dark theme.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from html import escape
+
+from nodelint.base.printable import printable, screened, writable
+from nodelint.lint.fix_effects import describe_unsafe_fix
+from nodelint.model.finding import SEVERITIES, span_of, written_place
+from nodelint.model.messages import counted
+from nodelint.report.fix_preview import fix_lines
+from nodelint.report.grouping import entries
+from nodelint.report.plan_page import SCRIPT, STYLE
+from nodelint.report.run_info import headline, shown_path
+from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.style import PAGE, rule_page
+from nodelint.report.summary import summary_text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nodelint.lint.engine import Report, Result
+    from nodelint.model.finding import Also, Span
+    from nodelint.model.manifest import Object
+    from nodelint.report.grouping import FindingGroup
+    from nodelint.report.run_info import Run
+
+_PLACES = 20
+"""Further places of one cause that the page lists; JSON has all of them."""
+
+_OWN_STYLE = """
+.error{border-left-color:var(--red)}.warning{border-left-color:var(--amber)}.info{border-left-color:var(--bar)}
+.word{font-weight:600}.error .word,td.error{color:var(--red)}.warning .word,td.warning{color:var(--amber)}
+.info .word,td.info{color:var(--bar)}
+pre{font:.8125rem/1.45 ui-monospace,monospace;background:var(--card);border-radius:.4rem;padding:.6rem .75rem;
+overflow-x:auto;margin:.5rem 0}
+.del{color:var(--red)}.ins{color:var(--green)}
+h2.folder{margin-top:2.5rem;font-size:1.375rem}h3.object{margin:1.75rem 0 0}
+article{border:1px solid var(--line);border-left:.3rem solid;border-radius:.4rem;padding:.75rem 1rem;margin:1rem 0}
+article p{margin:.25rem 0;overflow-wrap:anywhere}
+th.number,td.number{text-align:right;padding:.35rem 0 .35rem .6rem;white-space:nowrap;
+font-variant-numeric:tabular-nums}
+"""
+
+
+def render(report: Report, run: Run) -> str:
+    """Return the page: the verdict, a table of all objects, the findings, and what was not judged."""
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">"
+        f"<title>nodelint check</title><style>{STYLE}{_OWN_STYLE}</style></head><body><main>"
+        f"<h1>nodelint check</h1><p class=lead>{_inline(_sentence(headline(report, run.files, run.unread)))}</p>"
+        f"{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
+        f"</main><script>{SCRIPT}</script></body></html>\n"
+    )
+    return screened(writable(page))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _inline(text: str) -> str:
+    """Return a message as HTML. Text between backticks becomes code; unpaired backticks stay."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _text(text)
+    return "".join(f"<code>{_text(part)}</code>" if n % 2 else _text(part) for n, part in enumerate(parts))
+
+
+def _place(span: Span, run: Run) -> str:
+    position = span.source.position(span.start)
+    return f"{shown_path(span.source.path, run.root)}:{position.line}"
+
+
+def _home(result: Result, run: Run) -> tuple[str, str]:
+    """Return the folder and the object under which a finding stands; the file for a finding of no object."""
+    path = shown_path(result.span.source.path, run.root)
+    return os.path.dirname(path) or ".", result.object.label if result.object is not None else os.path.basename(path)
+
+
+# -- the objects
+
+
+def _objects(report: Report, run: Run) -> str:
+    """Return a table of all objects with the number of their findings."""
+    counts: dict[int, Counter[str]] = {}
+    for result in report.places:
+        if result.object is not None:
+            counts.setdefault(id(result.object), Counter())[result.severity] += 1
+    if not report.objects:
+        return ""
+    rows = "".join(_object(obj, counts.get(id(obj), Counter()), run) for obj in report.objects)
+    head = "<th>object</th>" + "".join(f"<th class=number>{word}</th>" for word in ("errors", "warnings", "info"))
+    search = (
+        '<input type=search class=filter placeholder="Search: prod, NodePool …" aria-label="Search objects">'
+        if len(report.objects) > 10
+        else ""
+    )
+    return f"<section><h2>Objects</h2>{search}<div class=scroll><table><tr>{head}</tr>{rows}</table></div></section>"
+
+
+def _object(obj: Object, counts: Counter[str], run: Run) -> str:
+    cells = "".join(
+        f"<td class='number {word if counts[word] else ''}'>{counts[word] or '–'}</td>" for word in SEVERITIES
+    )
+    place = _place(span_of(written_place(obj.name_node)), run)
+    name = _text(obj.label)
+    if any(counts.values()):
+        path = shown_path(span_of(written_place(obj.name_node)).source.path, run.root)
+        name = f'<a href="#{_anchor(os.path.dirname(path) or ".", obj.label)}">{name}</a>'
+    return f"<tr><td>{name}<br><code class=quiet>{_text(place)}</code></td>{cells}</tr>"
+
+
+def _anchor(folder: str, name: str) -> str:
+    """Return the id of the findings of an object in a folder."""
+    return escape(re.sub(r"[^\w.-]+", "-", printable(f"{folder}/{name}")))
+
+
+# -- the findings
+
+
+def _findings(report: Report, run: Run) -> str:
+    """Return the findings by folder and object, the most severe of each object first."""
+    folders: dict[str, dict[str, list[FindingGroup]]] = {}
+    for group in entries(report.results):
+        folder, name = _home(group.first_line[0], run)
+        folders.setdefault(folder, {}).setdefault(name, []).append(group)
+    parts = []
+    for folder, objects in folders.items():
+        parts.append(f"<h2 class=folder>{_text(folder)}</h2>")
+        for name, groups in objects.items():
+            ordered = sorted(groups, key=lambda group: SEVERITIES.index(group.first_line[0].severity))
+            title = f'<h3 class=object id="{_anchor(folder, name)}">{_text(name)}</h3>'
+            parts.append(title + "".join(_finding(group, run) for group in ordered))
+    return "".join(parts)
+
+
+def _finding(group: FindingGroup, run: Run) -> str:
+    first = group.first_line[0]
+    extent = f" ({group.extent})" if group.extent else ""
+    messages = "".join(
+        f"<p><span class=word>{result.severity}</span> {_inline(result.message)}{_text(extent)}</p>"
+        for result in group.first_line
+    )
+    advice = "".join(f"<p>{_inline(line)}</p>" for line in first.finding.advice)
+    return (
+        f"<article class={first.severity}>{messages}"
+        f"<p class=quiet><code>{_text(_place(first.span, run))}</code> {_rule(first)}</p>"
+        f"{_excerpts(group)}{advice}{_fix(group)}{_suggestions(first)}{_places(group, run)}</article>"
+    )
+
+
+def _rule(result: Result) -> str:
+    address = rule_page(result.rule)
+    name = _text(result.rule.name)
+    return f'<a href="{escape(address)}">{name}</a>' if address else f"nodelint rule {name}"
+
+
+def _excerpts(group: FindingGroup) -> str:
+    """Return the marked lines of the file, then those of other files that are related."""
+    first = group.first_line[0]
+    marks = [Mark(result.span, own=True) for result in group.first_line]
+    others: dict[int, list[Also]] = {}
+    for also in first.finding.also:
+        if also.span.source is first.span.source:
+            marks.append(Mark(also.span, also.message))
+        else:
+            others.setdefault(id(also.span.source), []).append(also)
+    shown = _pre(excerpt(first.span.source, marks, PAGE))
+    for related in others.values():
+        source = related[0].span.source
+        rows = excerpt(source, [Mark(also.span, also.message) for also in related], PAGE)
+        shown += f"<p class=quiet><code>{_text(source.path)}</code></p>{_pre(rows)}"
+    return shown
+
+
+def _pre(excerpt_rows: Iterable[str]) -> str:
+    rows = list(excerpt_rows)
+    _, *shown = rows or [""]  # the first row is an empty one above the excerpt
+    text = "\n".join(map(escape, shown))
+    return f"<pre>{text}</pre>" if text else ""
+
+
+def _fix(group: FindingGroup) -> str:
+    first = group.first_line[0]
+    if not first.fixable:
+        return ""
+    edits = tuple(dict.fromkeys(edit for result in group.first_line for edit in result.finding.edits))
+    how = "fix (safe)" if first.safety == "safe" else f"fix (unsafe: {describe_unsafe_fix(first)})"
+    lines = fix_lines(edits, first.span.source, PAGE, "shown by `nodelint check --diff`")
+    return f"<p>{_inline(how)}</p>{_diff(lines)}"
+
+
+def _suggestions(result: Result) -> str:
+    return "".join(
+        f"<p>suggestion: {_inline(suggestion.name)}</p>"
+        f"{_diff(fix_lines(suggestion.edits, result.span.source, PAGE, 'shown by --format json'))}"
+        for suggestion in result.finding.suggestions
+    )
+
+
+def _diff(lines: Iterable[str]) -> str:
+    """Return lines of a fix; those that go and come are coloured."""
+    shown = []
+    for line in lines:
+        sign = re.match(r" *\d+ ([+-]) ?", line)
+        kind = {"-": "del", "+": "ins"}[sign[1]] if sign else ""
+        shown.append(f"<span class={kind}>{escape(line)}</span>" if kind else escape(line))
+    return f"<pre>{chr(10).join(shown)}</pre>" if shown else ""
+
+
+def _places(group: FindingGroup, run: Run) -> str:
+    spans = [result.span for results in group.places().values() for result in results]
+    if not spans:
+        return ""
+    listed = ", ".join(f"<code>{_text(_place(span, run))}</code>" for span in spans[:_PLACES])
+    more = f" and {counted(len(spans) - _PLACES, 'more place')}" if len(spans) > _PLACES else ""
+    return f"<p>also at {listed}{more}</p>"
+
+
+# -- what was not judged
+
+
+def _unjudged(report: Report, run: Run) -> str:
+    """Return what was not read or not judged, each with its reason, and the facts behind the run."""
+    rows = [f"Not read: {printable(shown_path(path, run.root))}: {why}." for path, why in run.unreadable]
+    rows += [f"A rule broke down: {fault}." for fault in report.faults]
+    rows += _summary(report, run)
+    if not rows:
+        return ""
+    items = "".join(f"<li>{_inline(row)}</li>" for row in rows)
+    return f"<section><h2 class=folder>Not judged, and basis of the check</h2><ul>{items}</ul></section>"
+
+
+def _summary(report: Report, run: Run) -> Iterator[str]:
+    """Yield the lines above the verdict of the text report, which say what was not judged and why."""
+    lines: Sequence[str] = summary_text(
+        report, run.files, run.facts, True, run.applied, run.refused, unread=run.unread, verbose=True
+    ).split("\n")[:-1]
+    yield from (line.strip() for line in lines)
