@@ -20,11 +20,11 @@ def say_gaps(
     inventory: Inventory,
     settings: Settings,
     providers: Collection[str] = (),
-    said: Collection[str] = (),
+    named_paths: Collection[str] = (),
 ) -> list[Gap]:
     """Say what could not be read or judged; all of it, with what `unreadable` says at the end of a run.
 
-    Objects of some `providers` are not left out by the command. Of files that are `said` already nothing is added.
+    Objects of some `providers` are not left out by the command. Of files of `named_paths` nothing is added.
     """
     from nodelint.inventory.gaps import list_gaps
 
@@ -34,6 +34,6 @@ def say_gaps(
         if gap.object is None or gap.object.provider not in providers
     ]
     for gap in gaps:
-        if not gap.fails and gap.path not in said:
+        if not gap.fails and gap.path not in named_paths:
             say(f"{gap.file_place}: {gap.sentence}")
     return gaps

@@ -74,7 +74,7 @@ def plan_change(
     bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
-    say_gaps(new.found, new.inventory, settings, said={place.path for place in plan.uncompared})
+    say_gaps(new.found, new.inventory, settings, named_paths={place.path for place in plan.uncompared})
     unreadable(new.found)
     unreadable(was.found)
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])

@@ -115,9 +115,7 @@ def command(
     found.unreadable += unread(found, "not looked at")
     say_gaps(found, ready.inventory, settings)
     unreadable(found)
-    if not result.objects:
-        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
-    _print(result, form, everything)
+    _print(result, form, everything, found)
     for fault in result.faults:
         say(f"internal error, please report it: {fault}")
     if result.faults:
@@ -181,9 +179,11 @@ def _release(option: str, text: str | None) -> Version:
         stop(f"{option}: {error}{oldest}")
 
 
-def _print(result: Upgrade, form: str, everything: bool) -> None:
+def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
     from nodelint.report import upgrade as report
 
+    if not result.objects:
+        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
     if form == "json":
         echo_json(report.upgrade_json(result))
     elif form == "markdown":
