@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.model.documents import left_out
+from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import Span
-from nodelint.model.gap import FilePlace, Gap
+from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 
 TYPE_CHECKING = False
 
@@ -31,6 +31,8 @@ def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = (
         *_list_unreadable(found),
         *_list_misread(found),
         *inventory.gaps,
+        *(gap for built in inventory.built for gap in built.problems),
+        *_list_values_objects(inventory),
         *_list_set_aside(inventory),
         *_list_left_out(inventory),
         *_list_unread_forms(found, tools),
@@ -71,6 +73,17 @@ def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
         for obj, reason in left_out(source):
             place = FilePlace(source.path)
             yield Gap(place, "object", f"{obj.label} is left out: {reason}", object=obj, subject=obj.label)
+
+
+def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
+    """The pools and classes in values of charts that are not among the files."""
+    taken = {part for built in inventory.built for part in built.parts}
+    for source in inventory.files:
+        if os.path.abspath(source.path) in taken:
+            continue
+        for obj in objects(source, more=True):
+            if obj.of_values:
+                yield Gap(line_of(obj.name_node), "values", CHART_ELSEWHERE, subject=obj.label)
 
 
 def _list_unread_forms(found: Discovery, tools: Collection[str]) -> Iterator[Gap]:

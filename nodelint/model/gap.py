@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
+CHART_ELSEWHERE = "its chart is not here: what that adds to these values is not known"
+
+
 class FilePlace(NamedTuple):
     """A file or folder. The line and the column count from 1, and are 0 where it is about all of it."""
 

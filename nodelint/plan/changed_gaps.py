@@ -7,11 +7,13 @@ import re
 
 from nodelint.files.gate import gate
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.model.finding import Span
+from nodelint.model.documents import objects
+from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.model.gap import Gap
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
+from nodelint.text.missing import text_of as read_text
 
 TYPE_CHECKING = False
 
@@ -48,7 +50,10 @@ def find_changed_gaps(
             yield gap
     yield from _find_changed_bases(was, new)
     yield from _find_changed_modules(was, new)
-    yield from _find_changed_charts(was, new)
+    charts = list(_find_changed_charts(was, new))
+    yield from charts
+    named = {span_of(chart.at).source.path for chart in charts}
+    yield from (gap for gap in _find_changed_releases(was, new) if gap.path not in named)
 
 
 def _find_changed_texts(was: Read, new: Read, tools: Collection[str], has_objects: bool) -> Iterator[tuple[str, Gap]]:
@@ -165,4 +170,34 @@ def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
         for release in list_remote_charts(source):
             number = sum(key[:2] == (place, release.name) for key in found)
             found[place, release.name, number] = release
+    return found
+
+
+def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
+    """The objects that give a chart elsewhere values in which pools or classes are told, where they differ."""
+    before, after = (_list_releases(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        old, now = before.get(place), after.get(place)
+        if (old and old.text) != (now and now.text):
+            found = now or old
+            assert found is not None
+            yield uncompared(found.at, found.name, CHART_ELSEWHERE, True)
+
+
+def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
+    """What each such object says, by the place of its file and by its kind and name."""
+    from nodelint.forms.helm.chart_inputs import text_of
+    from nodelint.forms.input_text import InputText
+
+    taken = {part for built in side.inventory.built for part in built.parts}
+    found: dict[tuple[str, str], InputText] = {}
+    for source in side.found.sources:
+        if os.path.abspath(source.path) in taken:
+            continue
+        for obj in objects(source, more=True):
+            root = obj.document.root
+            if obj.of_values and root is not None and root.get("apiVersion") is not None:
+                name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+                text = text_of(root.get("spec") or root)
+                found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

@@ -51,7 +51,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Compare two sides: what the change does to a fleet, and the findings that one side alone has."""
     from nodelint.lint.workloads import add_workloads
-    from nodelint.plan.not_compared import unread_places
+    from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.unread_files import find_unread_files
     from nodelint.plan.workload_trees import workload_changes
 
@@ -81,6 +81,8 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
         *unread_places((before, after), (was, new), plan.uncompared, unread),
         *_find_gaps(was, new, settings, plan, unread),
     )
+    named_places = [*plan.uncompared, *places]
+    places = (*places, *list_one_sided((was, new), settings.tools, named_places))
     plan, findings = plan.with_places(places), _compared((before, after), (was, new), unread)
     renamed(was, plan, findings)
     return plan, findings

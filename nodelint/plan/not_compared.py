@@ -6,6 +6,7 @@ import os
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
+from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
@@ -16,7 +17,7 @@ from nodelint.text import Source
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.lint.engine import Report, Result
     from nodelint.model.gap import Gap
@@ -55,7 +56,7 @@ def unread_places(
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
             at = _span_of_line(source, line)
-            yield uncompared(at, label or "a document", reason, other is None or other.text != source.text)
+            yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
@@ -67,6 +68,24 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
         yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
+
+
+def list_one_sided(sides: tuple[Read, Read], tools: Collection[str], known: Sequence[Gap]) -> Iterator[Gap]:
+    """Return the gaps that one side alone has, in files of which nothing is said in `known`."""
+    named = {span_of(gap.at).source.path for gap in known}
+    keyed = [
+        {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}
+        for side in sides
+        for gaps in [[gap for gap in list_gaps(side.found, side.inventory, tools) if gap.object is None]]
+    ]
+    for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
+        sources = _by_place(side)
+        for (place, reason), gap in mine.items():
+            shown = os.path.relpath(os.path.join(side.above or side.root, place)).replace(os.sep, "/")
+            if (place, reason) in others or gap.fails or named & {gap.path, shown}:
+                continue
+            source = sources.get(place) or Source(shown, "")
+            yield uncompared(_span_of_line(source, max(gap.line, 1)), shown, reason, True)
 
 
 def _list_limits(side: Read) -> list[Gap]:

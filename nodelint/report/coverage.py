@@ -9,7 +9,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import find_object_place, span_of, written_place
-from nodelint.model.gap import Gap
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
@@ -110,6 +110,8 @@ def _unknown(obj: Object, field: str, node: Node, decides: bool, reason: str = "
 def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[Gap]:
     if is_unclaimed_patch(obj.node, obj.kind, obj.document):
         yield _unknown(obj, "spec", obj.name_node, True, _UNCLAIMED)
+    if obj.of_values:
+        yield _unknown(obj, "spec", obj.name_node, True, CHART_ELSEWHERE)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -136,7 +138,7 @@ def _decides(kind: str, field: str) -> bool:
 
 def _excerpt_of(field: Gap) -> str:
     """What is written in the place of a value that is not known; empty where no value stands there."""
-    if field.reason == _UNCLAIMED:
+    if field.reason in (_UNCLAIMED, CHART_ELSEWHERE):
         return ""
     at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())

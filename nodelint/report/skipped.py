@@ -93,9 +93,8 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
             lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")
         elif place.way is not None:
             objects = counted(place.objects, "Karpenter object")
-            lines.append(
-                f"Not read: {_files(place)} {'holds' if single else 'hold'} {objects}; {place.way} reads them."
-            )
+            holds = f"{_files(place)} {'holds' if single else 'hold'} {objects}"
+            lines.append(f"Not read: {holds} ({_list_files(place.files)}); {place.way} reads them.")
         elif place.kind in _FORMS:
             objects = counted(place.objects, "Karpenter object")
             holds = f"{_files(place)} {'holds' if single else 'hold'} {objects} {_FORMS[place.kind]}"
@@ -109,7 +108,7 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
             lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {_list_files(place.files)}.")
     if programs:
         objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
-        where = ", ".join(map(_files, programs))
+        where = ", ".join(f"{_files(place)} ({_list_files(place.files)})" for place in programs)
         lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
     return lines
 

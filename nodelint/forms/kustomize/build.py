@@ -102,9 +102,7 @@ def make_outcome(overlay: Overlay) -> Outcome:
         replaces=tuple(overlay.parts),
         cluster=folder,
         label=shown,
-        problems=tuple(
-            Gap(line_of(at), "overlay", f"not built: {what}", decides=False) for at, what in overlay.notes
-        ),
+        problems=tuple(Gap(line_of(at), "overlay", f"not built: {what}") for at, what in overlay.notes),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
         # What a controller makes of a folder rests on its object, whose fields are read already.
