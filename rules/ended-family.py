@@ -36,6 +36,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manif
         "https://docs.aws.amazon.com/eks/latest/userguide/eks-ami-deprecation-faqs.html",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
+    tags=["ended-image"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node, family = node_class.node.find("spec", "amiFamily"), str(node_class.ami_family)

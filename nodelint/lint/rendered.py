@@ -25,24 +25,13 @@ if TYPE_CHECKING:
     from nodelint.rule.definition import Rule
     from nodelint.text import Source, SourceText
 
-_ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
-"""Rules about names, which whoever installs a chart gives."""
-_ABOUT_CODE = (
-    "default-never-printed",
-    "fixed-class-kind",
-    "nil-pointer",
-    "repeated-by-loop",
-    "required-field-not-printed",
-    "unprinted-field",
-    "unquoted-value",
-    "value-never-printed",
-)
-"""Rules about the code of a template, which is judged before it is filled in."""
+_NOT_OF_DEFAULTS = frozenset({"names", "template-code"})
+"""Tags of rules that say nothing of what a chart makes of its defaults."""
 
 
 def is_about_defaults(rule: Rule) -> bool:
     """Whether a rule says what holds in whatever account, and whatever names are given."""
-    return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
+    return not rule.needs and _NOT_OF_DEFAULTS.isdisjoint(rule.tags)
 
 
 class BuiltOutcome(NamedTuple):
@@ -151,7 +140,7 @@ class Replacement:
 
     def _stays(self, result: Result) -> bool:
         """Whether a finding about a file holds whatever is built of the file."""
-        return result.rule.name in _ABOUT_INSTALLS or self._is_about_code(result)
+        return "installation" in result.rule.tags or self._is_about_code(result)
 
     def _is_about_code(self, result: Result) -> bool:
         """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
@@ -161,10 +150,6 @@ class Replacement:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
         return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
-
-
-_ABOUT_INSTALLS = ("endpoint-inside-cluster", "no-interruption-queue", "unread-chart-value")
-"""Rules about the installation of the controller, which they themselves read with all that changes it."""
 
 
 def _path(source: SourceText) -> str:
@@ -212,7 +197,7 @@ class _World:
         self._by_default = built[0].by_default
         if self._by_default:
             running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
-            running = [rule for rule in running if rule.name not in _ABOUT_CODE]
+            running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
@@ -264,7 +249,7 @@ class _World:
         if self._settled and any(
             isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
         ):
-            results = [result for result in results if result.rule.name != "unknown-node-class"]
+            results = [result for result in results if "class-reference" not in result.rule.tags]
         found: dict[object, Result] = {}
         unfixed: list[_Unfixed] = []
         for result in results:

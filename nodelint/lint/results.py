@@ -64,16 +64,9 @@ class Result(NamedTuple):
         return span_of(self.finding.at)
 
 
-ADMISSION = frozenset(
-    {"controller-check", "field-of-another-release", "invalid-field", "kubelet-expression", "refused-combination"}
-    | {"removed-api", "unknown-field", "unknown-label", "unknown-value", "unsupported-alias"}
-)
-"""The rules about what an API server or a controller takes: a newer release may take more than is known here."""
-
-
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     """A finding as it is told for a release: an error about admission is a warning where the release is not known."""
-    if not is_newer(release) or rule.name not in ADMISSION or (finding.severity or rule.severity) != "error":
+    if not is_newer(release) or "admission" not in rule.tags or (finding.severity or rule.severity) != "error":
         return finding
     note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"
     return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
@@ -138,7 +131,7 @@ def hold_reminders(results: Sequence[Result]) -> list[Result]:
     """
     first, unserved = None, set[int]()
     for result in results:
-        if result.rule.name == "removed-api" and result.severity != "info":
+        if "retired-api" in result.rule.tags and result.severity != "info":
             unserved.add(id(result.object))
             first = first or result
     reminders = [result for result in results if result.rule.group == "practice" and id(result.object) in unserved]

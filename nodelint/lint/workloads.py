@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
-RULE = "no-pool-for-workload"
-_OF_ALL = "untolerated-taint"
-"""The rule that asks about all workloads of a repository."""
-_RULES = (RULE, _OF_ALL, "ignored-pod-annotation", "idle-capacity-buffer")
-"""The rules that look at workloads."""
-
 
 def add_workloads(
     found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
@@ -33,7 +27,9 @@ def add_workloads(
     rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
     less than the repository: other pools may be in the rest of it.
     """
-    selected = {name for name in _RULES if (rule := rules.get(name)) and selection.enables(rule)}
+    selected = {
+        tag for rule in rules.values() if "workloads" in rule.tags and selection.enables(rule) for tag in rule.tags
+    }
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
@@ -47,8 +43,9 @@ def add_workloads(
     from nodelint.text import Source
 
     keys = [key.encode() for key in own_keys(pools)]
-    every = _OF_ALL in selected or (RULE in selected and not has_pool_for_little(there))
-    texts = dict(_selecting_texts(found, keys, every, demanding=RULE in selected))
+    is_demanding = "demanding-workloads" in selected
+    every = "all-workloads" in selected or (is_demanding and not has_pool_for_little(there))
+    texts = dict(_selecting_texts(found, keys, every, demanding=is_demanding))
     texts.update(_texts_of_bases(found, texts))
     node_groups = read_texts(found.node_groups)
     known = {source.path: number for number, source in enumerate(found.sources)}
@@ -62,7 +59,7 @@ def add_workloads(
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
             found.sources[number] = source
-    if _OF_ALL in selected:
+    if "all-workloads" in selected:
         unread = frozenset(_list_unread_keys(found, pools))
         for source in found.sources:
             source.unread_keys = unread

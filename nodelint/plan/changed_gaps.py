@@ -186,9 +186,6 @@ def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
     """What each such object says, by the place of its file and by its kind and name."""
-    from nodelint.forms.helm.chart_inputs import text_of
-    from nodelint.forms.input_text import InputText
-
     taken = {part for built in side.inventory.built for part in built.parts}
     found: dict[tuple[str, str], InputText] = {}
     for source in side.found.sources:
@@ -197,6 +194,9 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
         for obj in objects(source, more=True):
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
+                from nodelint.forms.helm.chart_inputs import text_of
+                from nodelint.forms.input_text import InputText
+
                 name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
                 text = text_of(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))

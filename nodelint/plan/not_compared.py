@@ -122,7 +122,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
     def is_comparable(result: Result) -> bool:
         built = result.object.source.built if result.object is not None else None
         place = os.path.relpath(os.path.abspath(result.span.source.path), os.path.abspath(side.root))
-        return result.rule.name == "yaml-syntax" or (place not in paths and id(built) not in unread.of_builds)
+        return "syntax" in result.rule.tags or (place not in paths and id(built) not in unread.of_builds)
 
     return [result for result in report.places if is_comparable(result)] if paths else report.places
 

@@ -119,7 +119,7 @@ COMMANDS = {
     "upgrade": ("upgrade", "--from", "1.0", "new"),
 }
 ALL_CLEAR = r"All good|No node is replaced\.|=> no pool takes it$"
-"""What may be said of a tree without a gap alone."""
+"""What may be output of a tree without a gap alone."""
 
 
 def tree(folder: Path, name: str) -> str:
@@ -136,8 +136,8 @@ def test_every_command_names_the_gap_and_gives_no_all_clear(
 ) -> None:
     path = tree(tmp_path, name)
     done = nodelint(*COMMANDS[command])
-    said = done.stdout + done.stderr
-    assert f"new/{path}" in said or (name == OF_OTHERS and "AKSNodeClass/other" in said), said
+    output = done.stdout + done.stderr
+    assert f"new/{path}" in output or (name == OF_OTHERS and "AKSNodeClass/other" in output), output
     # What is the same on both sides replaces nothing, whatever it is; and a class of others takes no pods.
     is_apart = command == "plan of the same" or (name, command) == (OF_OTHERS, "fit")
-    assert is_apart or not re.search(f"(?m){ALL_CLEAR}", said), said
+    assert is_apart or not re.search(f"(?m){ALL_CLEAR}", output), output

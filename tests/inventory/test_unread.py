@@ -195,7 +195,8 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
         (
             {".workshop/class.yaml": CLASS},
             ["."],
-            "Not read: 1 file in a hidden folder holds 1 Karpenter object (.workshop/class.yaml); nodelint check .workshop reads them.",
+            "Not read: 1 file in a hidden folder holds 1 Karpenter object (.workshop/class.yaml); "
+            "nodelint check .workshop reads them.",
         ),
         (
             {"class.yaml.bak": CLASS},
