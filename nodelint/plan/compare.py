@@ -101,6 +101,7 @@ def _options(request: PlanRequest) -> PlanOptions:
         region,
         request.now,
         request.cluster,
+        stated=target.stated,
     )
 
 

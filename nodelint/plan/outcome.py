@@ -11,7 +11,7 @@ from nodelint.model.releases import KubernetesVersion
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from nodelint.apiserver import Schemas
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nodelint.plan.roll import Roll
     from nodelint.plan.stops import LaunchStop
     from nodelint.plan.workloads import WorkloadChange
+    from nodelint.releases.settings import StatedSettings
     from nodelint.text import Node
 
 
@@ -41,7 +42,7 @@ class PlanOptions(NamedTuple):
 
     `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
     `moved` is another version of Kubernetes that the old side states. `upgraded` are the releases of Karpenter that
-    both sides state, if they differ.
+    both sides state, if they differ. `stated` reads what files state of the controller's settings.
     """
 
     release: Version
@@ -54,6 +55,7 @@ class PlanOptions(NamedTuple):
     cluster: Cluster | None = None
     moved: ReleaseMove | None = None
     upgraded: tuple[Version, Version] | None = None
+    stated: Callable[[], StatedSettings] | None = None
 
     @property
     def old_release(self) -> Version:

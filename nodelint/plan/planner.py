@@ -138,6 +138,14 @@ class Planner:
         objs = [*self.asked[side], *context_objects]
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
+    def _terminates_first(self, pool: NodePool) -> bool | None:
+        """Whether files state that the feature gate TerminateFirstDrift is on; None where none does."""
+        stated = self.options.stated
+        if stated is None or pool.node.find("spec", "replicas") is None or pool.source.path == "-":
+            return None
+        facts = stated().for_path(pool.source.path, self.options.release)
+        return facts.gate("TerminateFirstDrift")
+
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places: dict[int, str] = {}  # of texts: finding a path from the root on is slow
         for side, objs in zip(self.sides, (old, new), strict=True):
@@ -240,7 +248,7 @@ class Planner:
         else:
             before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
         done = self._compare(sides, before, pair.new, bool(refused), moved)
-        no_room = find_lacking_room(new_pool, self.options.release)
+        no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         plan = PoolPlan(
             pair,
             _name_node(pair),

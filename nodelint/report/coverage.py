@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.gate import gate
+from nodelint.inventory.switched_off import list_switched_off
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import find_object_place, span_of, written_place
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
-    from nodelint.text import Node, SourceText
+    from nodelint.text import Node
 
 _MOST_LINES = 5
 _MOST_FIELDS = 2
@@ -65,38 +63,6 @@ def cover(report: Report) -> Coverage:
     partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
     unjudged, switched_off = tuple(list_unjudged(report)), tuple(list_switched_off(report.seen))
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
-
-
-def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
-    """The objects of resources of which Terraform makes none, and why."""
-    folders = {os.path.dirname(_source(obj).path) for obj in objects}
-    if not _is_terraform_near(set(map(os.path.abspath, folders))):
-        return
-    from nodelint.forms.terraform.switched_off import find_addresses
-    from nodelint.text import Source
-
-    sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
-    for obj, _, reason in find_addresses(objects, list(sources.values())):
-        if reason:
-            yield obj, reason
-
-
-def _is_terraform_near(folders: set[str]) -> bool:
-    """Whether a file of Terraform stands in one of some folders, or a little above: nearly no repository has any."""
-    for _ in range(_LEVELS):
-        for folder in folders:
-            if any(name.endswith(_TERRAFORM) for name in gate.names(folder)):
-                return True
-        folders = {os.path.dirname(folder) for folder in folders}
-    return False
-
-
-_LEVELS = 3
-_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json")
-
-
-def _source(obj: Object) -> SourceText:
-    return span_of(written_place(obj.node)).source
 
 
 _UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"

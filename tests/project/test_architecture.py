@@ -426,3 +426,19 @@ def test_the_engine_names_no_rule() -> None:
 def test_each_tag_is_declared_and_has_a_rule() -> None:
     used = {tag for rule in load_bundled().values() for tag in rule.tags}
     assert used == set(TAGS)
+
+
+READING = frozenset(
+    {"gate", "open", "scandir", "walk", "listdir", "glob", "read_text", "read_bytes", "isfile", "isdir"}
+)
+
+
+def test_reports_read_no_disk_and_commands_decide_nothing_about_a_plan() -> None:
+    """A report prints what it is given; the language server has to come to the same without a command."""
+    for path in (PACKAGE / "report").glob("*.py"):
+        used = {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)}
+        used |= {node.id for node in nodes(path) if isinstance(node, ast.Name)}
+        assert not used & READING, path.name
+    deciding = {"nodelint.plan.planner", "nodelint.plan.verdict", "nodelint.plan.uncompared", "nodelint.plan.sides"}
+    for path in (PACKAGE / "commands").glob("*.py"):
+        assert not imports(path, types=False) & deciding, path.name
