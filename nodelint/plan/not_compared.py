@@ -10,7 +10,7 @@ from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.model.gap import Gap
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
@@ -82,7 +82,7 @@ def list_one_sided(sides: tuple[Read, Read], tools: Collection[str], known: Sequ
         sources = _by_place(side)
         for (place, reason), gap in mine.items():
             shown = os.path.relpath(os.path.join(side.above or side.root, place)).replace(os.sep, "/")
-            if (place, reason) in others or gap.fails or named & {gap.path, shown}:
+            if (place, reason) in others or gap.fails or gap.reason == CHART_ELSEWHERE or named & {gap.path, shown}:
                 continue
             source = sources.get(place) or Source(shown, "")
             yield uncompared(_span_of_line(source, max(gap.line, 1)), shown, reason, True)
