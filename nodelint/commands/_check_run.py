@@ -189,9 +189,9 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
     """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
     if not any("kustomization" in path.lower() for path in found.seen):
         return False
-    from nodelint.inventory import kustomizations_of
+    from nodelint.inventory import list_folder_files
 
-    return bool(kustomizations_of(found))
+    return bool(list_folder_files(found))
 
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:

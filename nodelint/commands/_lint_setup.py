@@ -229,7 +229,7 @@ def judge_of(
         if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
             made = inventory
         else:
-            made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
+            made = build(sources, rendering, inventory.folder_files if inventory is not None else ())
         line = watch_progress()
         if line is None:
             report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
@@ -249,7 +249,7 @@ def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
     def build_again(sources: Sequence[Source]) -> Inventory:
         from nodelint.inventory import build
 
-        return build(sources, rendering, ready.inventory.kustomizations)
+        return build(sources, rendering, ready.inventory.folder_files)
 
     return Prover(ready.request, build_again, find_moved).begin(ready.inventory)
 

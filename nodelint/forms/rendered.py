@@ -12,7 +12,7 @@ from nodelint.edits import NotEditable, reread_edited
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, span_of
-from nodelint.text import Node, Source
+from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
@@ -236,3 +236,36 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
             origin = built.find_origin(node)
             if origin is not None:
                 yield span_of(origin.at).source
+
+
+def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
+    """What is built, with what controllers make of it in the place of the overlays that they apply."""
+    replaced = {path for result in made for path in result.replaces}
+    return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
+
+
+def lead_through(built: Built, overlay: Built) -> Built:
+    """A built chart whose values are those of an overlay, with origins in the files of that overlay."""
+
+    def find_origin(at: Node | Span) -> ValueOrigin | None:
+        origin = built.find_origin(at)
+        if origin is None:
+            return None
+        through = tuple(also._replace(at=_lead_place(also.at, overlay)) for also in origin.through)
+        if origin.at.source is not overlay.source:
+            return origin._replace(through=through)
+        below = overlay.find_origin(origin.at)
+        return None if below is None else ValueOrigin(below.at, False, (*through, *below.through), origin.role)
+
+    parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
+    return built._replace(find_origin=find_origin, parts=parts, cluster=overlay.cluster, label=overlay.label)
+
+
+def _lead_place(at: Node | Span, overlay: Built) -> Node | Span:
+    origin = overlay.find_origin(at) if at.source is overlay.source else None
+    return origin.at if origin is not None else at
+
+
+def show_folder(folder: str) -> str:
+    shown = os.path.relpath(folder)
+    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.discover import ENDINGS, JINJA, SET_ASIDE
+from nodelint.files.discover import SET_ASIDE, YAML_ENDINGS
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, patched_in
+from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.registry import TABLE
 
 TYPE_CHECKING = False
 
@@ -132,7 +132,11 @@ def _hidden(found: Discovery) -> Iterator[Unread]:
         counts: dict[str, int] = {}
         for folder, folders, names in gate.walk(top) if os.path.basename(top) not in _TOOLS else ():
             folders[:] = sorted(name for name in folders if name not in _TOOLS)
-            for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(ENDINGS)):
+            for path in (
+                os.path.join(folder, name)
+                for name in sorted(names)
+                if name.endswith((*YAML_ENDINGS, *TABLE.endings, *TABLE.read_too))
+            ):
                 looked += 1
                 if looked <= _MOST_HIDDEN and (data := _with_objects(path)) is not None:
                     counts[_slashes(path)] = len(re.findall(_OBJECT, data))
@@ -163,14 +167,14 @@ def _texts(found: Discovery) -> Iterator[Unread]:
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
-    for kind, endings in {**_PROGRAMS, "set-aside": SET_ASIDE}.items():
+    for kind, endings in {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}.items():
         counts = {}
         for path in found.unread:
             if path.endswith(endings) and (data := _with_objects(path)) is not None:
                 counts[_slashes(path)] = len(re.findall(_OBJECT, data))
         if counts:
             yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
-    templates = [path for path in found.unread if path.endswith(JINJA) and _names_karpenter(path)]
+    templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
     if templates:
         yield Unread("Jinja template", tuple(map(_slashes, templates)), 0, None)
 
@@ -197,8 +201,8 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
     for obj in objects:
         path = obj.source.path
         if obj.partial:
-            own = os.path.basename(path) in KUSTOMIZATIONS
-            folder = os.path.dirname(path) if own else patched_in(path)
+            own = os.path.basename(path) in TABLE.names
+            folder = os.path.dirname(path) if own else TABLE.find_patched_folder(path)
             if folder is not None and os.path.abspath(folder) not in shown_already:
                 counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
     if counts:

@@ -99,7 +99,7 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        if known is not None and not known.built and not known.kustomizations and not may_fill(sources):
+        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
             return Inventory(sources)
         return self._build(sources)
 

@@ -157,12 +157,12 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
 
     What an overlay adds to an object decides where its pods go as much as what the base has.
     """
-    from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+    from nodelint.forms.registry import TABLE
     from nodelint.model.cluster_objects import PATTERN
 
     if not selecting:
         return
-    folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS}
+    folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in TABLE.names}
     if not folders:
         return
     names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}

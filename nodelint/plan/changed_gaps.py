@@ -6,7 +6,7 @@ import os
 import re
 
 from nodelint.files.gate import gate
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
@@ -34,7 +34,6 @@ _REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s
 _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
 """Karpenter's own repositories: their bases hold the controller and its CRDs, and no pools."""
 _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
-_TERRAFORM = (".tf", ".tofu")
 
 
 def find_changed_gaps(
@@ -105,7 +104,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
     """The addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
     found = {}
     for path in side.found.seen:
-        if os.path.basename(path) not in KUSTOMIZATIONS:
+        if os.path.basename(path) not in TABLE.names:
             continue
         text = _read(side, path_below(path, side.root))
         if text is not None and _CONCERNS.search(text):
@@ -128,7 +127,7 @@ def _find_changed_modules(was: Read, new: Read) -> Iterator[Gap]:
 
 def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
     """The inputs of each call of a module elsewhere that may make pools, by the folder and name of the call."""
-    if not any(source.path.endswith(_TERRAFORM) and "module" in source.text for source in side.found.sources):
+    if not any(source.path.endswith(TABLE.endings) and "module" in source.text for source in side.found.sources):
         return {}
     from nodelint.forms.terraform.inputs import TerraformInputs
 
@@ -136,7 +135,7 @@ def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
     spoken_of = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found = {}
     for source in side.found.sources:
-        if source.path.endswith(_TERRAFORM):
+        if source.path.endswith(TABLE.endings):
             folder = path_below(os.path.dirname(source.path) or os.curdir, side.root)
             for label, given in inputs.list_remote_modules(source, spoken_of):
                 found[folder, label] = given
@@ -194,10 +193,10 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
         for obj in objects(source, more=True):
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
-                from nodelint.forms.helm.chart_inputs import text_of
                 from nodelint.forms.input_text import InputText
+                from nodelint.forms.lib.unread_inputs import in_one_line
 
                 name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
-                text = text_of(root.get("spec") or root)
+                text = in_one_line(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

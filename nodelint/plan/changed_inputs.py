@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -88,10 +89,11 @@ class _InputFinder:
 
 def is_of_other_tool(obj: Object) -> bool:
     """Return whether neither Terraform nor Helm fills in the text of an object."""
-    from nodelint.forms.helm.charts import templates_around
-    from nodelint.forms.terraform.fill import ENDS
+    from nodelint.forms.lib.chart_places import templates_around
 
-    return not obj.source.path.endswith((*ENDS, ".tftpl")) and templates_around(obj.source.path) is None
+    return (
+        not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and templates_around(obj.source.path) is None
+    )
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:

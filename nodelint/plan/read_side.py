@@ -74,7 +74,7 @@ def applied(mine: Read, other: Read) -> Inventory:
     inventory = mine.inventory
     if not other.inventory.built:
         return inventory
-    folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
+    folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
     taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
     own_files = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
     return inventory._replace(files=own_files)

@@ -8,6 +8,7 @@ import re
 from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.unread import UnreadFiles, unread_file
@@ -125,7 +126,7 @@ class _Side:
             return None
         if isinstance(data, str):
             return self._unread(path, Source(path, ""), 0, data, path in self._closed_folders)
-        from nodelint.forms.syntax_check import find_fault
+        from nodelint.inventory.syntax_check import find_fault
 
         source, fault = find_fault(self._whole(path), data)
         if fault is not None and "{{" in source.text and other._is_template(path):
@@ -143,7 +144,7 @@ class _Side:
         data = self.content(path)
         if not isinstance(data, bytes) or b"{{" not in data:
             return False
-        from nodelint.forms.syntax_check import find_fault
+        from nodelint.inventory.syntax_check import find_fault
 
         return find_fault(self._whole(path), data)[1] is not None
 
@@ -197,14 +198,13 @@ class _Side:
 
     def match_paths(self, files: Sequence[Gap], other: _Side, of_builds: dict[int, Gap]) -> Iterator[tuple[str, Gap]]:
         """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
-        from nodelint.forms.helm.charts import chart_of
-        from nodelint.forms.syntax_check import TERRAFORM
+        from nodelint.forms.lib.chart_places import chart_of
 
         for path in self._sources:
             taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
             causes = [of_builds.get(id(built)) for built in taking]
             cause = next(iter(causes), None) if all(causes) else None
-            is_built = path.endswith(TERRAFORM) or chart_of(self._whole(path)) is not None
+            is_built = path.endswith(TABLE.module_files) or chart_of(self._whole(path)) is not None
             if cause is None and is_built:
                 cause = self._match({path}, "", files)
             if cause is not None:
@@ -212,15 +212,14 @@ class _Side:
 
     def _match(self, parts: set[str], cluster: str, files: Sequence[Gap]) -> Gap | None:
         """The first of the files that is among some parts, or in their module or chart."""
-        from nodelint.forms.helm.charts import chart_of
-        from nodelint.forms.syntax_check import TERRAFORM
+        from nodelint.forms.lib.chart_places import chart_of
 
-        modules = {os.path.dirname(part) for part in parts if part.endswith(TERRAFORM)}
+        modules = {os.path.dirname(part) for part in parts if part.endswith(TABLE.module_files)}
         modules |= {_without_dot(self.below(cluster))} if cluster else set()
         charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
         folders = {os.path.join(_without_dot(self.below(chart)), "") for chart in charts}
         for gap in files:
-            in_module = gap.subject.endswith(TERRAFORM) and os.path.dirname(gap.subject) in modules
+            in_module = gap.subject.endswith(TABLE.module_files) and os.path.dirname(gap.subject) in modules
             if gap.subject in parts or in_module or any(_is_in_chart(gap.subject, folder) for folder in folders):
                 return gap
         return None
@@ -228,7 +227,7 @@ class _Side:
 
 def _is_in_chart(path: str, folder: str) -> bool:
     """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
-    from nodelint.files.links import CHART
+    from nodelint.forms.lib.chart_places import CHART
 
     below = path.removeprefix(folder)
     always = below in (CHART, "values.yaml") or below.startswith(

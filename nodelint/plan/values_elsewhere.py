@@ -6,6 +6,7 @@ import os
 from collections import Counter
 
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
@@ -89,13 +90,12 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
-    from nodelint.forms.helm.charts import chart_of
-    from nodelint.forms.syntax_check import TERRAFORM
+    from nodelint.forms.lib.chart_places import chart_of
     from nodelint.forms.terraform.unread_releases import find_unread_releases
     from nodelint.forms.terraform.values import Modules
 
     charts = set(map(chart_of, paths))
-    if not any(charts) or not any(path.endswith(TERRAFORM) for path in side.found.seen):
+    if not any(charts) or not any(path.endswith(TABLE.module_files) for path in side.found.seen):
         return {}
     modules = Modules(side.found.sources)
     return {
@@ -134,8 +134,8 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
-    from nodelint.forms.helm.charts import chart_of
     from nodelint.forms.helm.unread_values import UnreadValues
+    from nodelint.forms.lib.chart_places import chart_of
 
     charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
     if not charts:
@@ -150,7 +150,7 @@ def _list_charts(side: Read) -> dict[str, Object]:
     unknown = [obj for obj in side.inventory.objects() if obj.source.masked and holds_unknown(obj)]
     if not unknown:
         return {}
-    from nodelint.forms.helm.charts import chart_of
+    from nodelint.forms.lib.chart_places import chart_of
 
     found = {}
     for obj in unknown:

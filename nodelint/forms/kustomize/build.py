@@ -17,7 +17,7 @@ from nodelint.forms.kustomize.files import Files, is_wanted
 from nodelint.forms.kustomize.overlay import Overlay
 from nodelint.forms.kustomize.text import PrintedObjects, differing, is_printed, is_value_of, print_objects
 from nodelint.forms.kustomize.values import YamlTree
-from nodelint.forms.rendered import Built, LostItems, UnmatchedPatch, ValueOrigin
+from nodelint.forms.rendered import Built, LostItems, UnmatchedPatch, ValueOrigin, show_folder
 from nodelint.model.finding import Also, Span
 from nodelint.model.gap import Gap, line_of
 from nodelint.text import Node, Source
@@ -36,7 +36,6 @@ class BuiltOverlay(NamedTuple):
 
 
 Outcome = BuiltOverlay | Gap
-"""What becomes of an overlay. The subject of the gap is its folder."""
 
 
 def build_overlays(
@@ -84,7 +83,7 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
 def make_outcome(overlay: Overlay) -> Outcome:
     """What an overlay comes to, or why it is not built."""
     files, folder = overlay.files, overlay.folder
-    shown = _show(folder)
+    shown = show_folder(folder)
     try:
         values, also = _build_marked(overlay)
         printed = print_objects(values, shown, also)
@@ -131,11 +130,6 @@ def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> 
     found = [value for value in values if is_printed(value, also)]
     roots = [document.root for document in text.documents if document.host is None and document.root is not None]
     return len(roots) == len(found) and all(map(is_value_of, roots, found))
-
-
-def _show(folder: str) -> str:
-    shown = os.path.relpath(folder)
-    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")
 
 
 def _check(printed: PrintedObjects) -> None:

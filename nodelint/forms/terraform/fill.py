@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
-from nodelint.forms.terraform.encode import UNSET, json_pieces
+from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
+from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader, read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
-from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of, mapping, scalar, sequence
+from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
 from nodelint.text.limits import note_more
 from nodelint.text.nodes import UNKNOWN, Node

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.helm.remote_values import FIELD, HOLDER, NOT_HERE
+from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
 from nodelint.forms.terraform.fill import TerraformBlock
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.json_syntax import read_file

@@ -41,7 +41,12 @@ class _TerraformRun:
         built = make_built((back,), text.template, fixing=True)
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
-        parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
+        given = [
+            os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
+        ]
+        parts = tuple(
+            dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
+        )
         return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
@@ -62,7 +67,7 @@ class _TerraformBack(Back):
     """Where the result of a text of Terraform is from."""
 
     def __init__(self, text: FilledText, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
-        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
         self.default = "the value is written here"
         self._caller = text.caller
         self._files = sources

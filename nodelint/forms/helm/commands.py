@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from nodelint.files.discover import is_readme
-from nodelint.forms.helm.chart_values import RepositoryTree, ValuesLayer, read_setting
-from nodelint.forms.helm.controller_values import make_install
+from nodelint.forms.lib.chart_commands import helm_commands, join_lines
+from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting
+from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.lib.values import merged
+from nodelint.model.controller_settings import ControllerInstall
 from nodelint.model.finding import Span
-from nodelint.releases.scripts import helm_commands, join_lines
-from nodelint.releases.settings import ControllerInstall
 from nodelint.text import UNKNOWN, Node, Source
 
 _WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
@@ -24,11 +24,11 @@ _UNREAD = ("--set-file", "--set-json", "--set-literal", "--reuse-values", "--res
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
 
-def read_commands(source: Source, tree: RepositoryTree | None) -> Iterator[ControllerInstall]:
+def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """The installations by `helm install` and `helm upgrade` in a text."""
     if is_readme(source.path) or source.path.endswith(_FOR_READERS):
         return
-    text = join_lines(source.text)
+    text, tree = join_lines(source.text), files.tree(source)
     for command in helm_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
         if "#" not in text[begins : command.start()] and re.match(r"helm\s+(?:upgrade|install)\b", command[0]):
