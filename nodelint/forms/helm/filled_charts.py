@@ -16,7 +16,7 @@ from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import merged, nodes_of, own_roots, read
-from nodelint.forms.rendered import Built
+from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
 from nodelint.text.source import YAML_NAMES
@@ -99,7 +99,6 @@ def _fill_overlay_releases(
     if not charts or not overlays:
         return
     from nodelint.forms.helm.overlay_releases import find_overlay_releases
-    from nodelint.forms.rendered import lead_through
 
     defaults = {path: values for path, (values, _) in charts.items()}
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
