@@ -46,6 +46,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manif
         "t.ssmParameter.lowerAscii().contains('ubuntu')) || (has(t.tags) && t.tags.exists(k, "
         "t.tags[k].lowerAscii().contains('ubuntu')))))"
     ),
+    tags=["ended-image"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node, family = node_class.node.find("spec", "amiFamily"), str(node_class.ami_family)

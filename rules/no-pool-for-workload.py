@@ -79,6 +79,7 @@ _START = "no NodePool takes its pods"
     subject="pools",
     source="core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
     options={"pools": "`complete` where the cluster has no nodes beside those of the NodePools here, else `partial`"},
+    tags=["workloads", "demanding-workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
     if workload.partial or workload.is_daemon or workload.pod_spec is None or context.pools_elsewhere:

@@ -61,6 +61,7 @@ DOCUMENTED_ACCOUNT = "123456789012"
         "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html",
     ],
+    tags=["names"],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source

@@ -21,6 +21,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import NodePool
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
@@ -159,6 +161,11 @@ def _list_unread(found: Discovery) -> list[str]:
     return places
 
 
+def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
+    """The first place at which a pool may stand that is not read; None where there is none."""
+    return next((gap for gap in gaps if gap.decides and gap.object is None), None)
+
+
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
     """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes, or takes only some pods."""
     on_purpose = fit.ignored is not None and fit.ignored.on_purpose
@@ -180,9 +187,9 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
-    from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
+    from nodelint.lint.workloads import read_texts
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
@@ -197,8 +204,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     target = session.target(choose=choose)
     newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
-    for note in inventory.left_out_notes(auto_mode=True):
-        say(note)
+    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:
@@ -224,7 +230,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         overlays,
         read_texts(found.node_groups),
         lambda pool: contexts[newest[pool].releases].policies(pool),
-        next(iter(_list_unread(found)), None),
+        _find_unread(gaps),
         _list_unjudged(inventory, pools, absent),
         _resolve_built_in(pools, lambda pool: contexts[newest[pool].releases]),
     )

@@ -11,6 +11,7 @@ from nodelint.commands import CLEAN, UNUSABLE, discovered, echo, now, say, sessi
 from nodelint.commands._dumps import ask_cluster, read_texts_of
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
@@ -145,8 +146,7 @@ def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
     from nodelint.model.manifest import NodePool
 
     inventory = read_inventory(found)
-    for note in inventory.unbuilt_notes():
-        say(note)
+    say_gaps(found, inventory, run.session.settings)
     return [o for o in inventory.objects() if isinstance(o, NodePool) and isinstance(o.name, str)]
 
 

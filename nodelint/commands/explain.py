@@ -17,7 +17,6 @@ from nodelint.commands import (
     echo_json,
     exclude,
     include,
-    say,
     say_switched_off,
     session_of,
     settings_over_paths,
@@ -29,6 +28,7 @@ from nodelint.commands import (
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._output import EXPLAIN_FORMATS, give_out, options_for, outputs_of
 from nodelint.commands._refused import say_refused
@@ -100,8 +100,7 @@ def command(
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
-    for note in inventory.left_out_notes(auto_mode=True):
-        say(note)
+    say_gaps(found, inventory, settings, providers=("auto-mode",))
     say_switched_off(judged, "explained all the same")
     choose = session.choose(found)
     target = session.target(choose=choose)

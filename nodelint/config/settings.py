@@ -119,6 +119,11 @@ class Settings(NamedTuple):
 
         return self.release or NEWEST
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The programs that a run asks to render overlays and charts."""
+        return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
+
     def placed(self, word: str, message: str) -> str:
         """A message about a name, with its place where a file holds it."""
         return f"{self.places[word]}: {message}" if word in self.places else message

@@ -15,9 +15,10 @@ from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policie
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known
@@ -34,24 +35,24 @@ class WorkloadFit(NamedTuple):
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
-    read takes them, and one more may stand in a file that cannot be read. `crowding`: pools take only some of them.
+    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
+    takes them, and one more may stand here. `crowding`: pools take only some of them.
     """
 
     workload: Workload
     verdicts: tuple[PoolVerdict, ...]
-    unknown: tuple[UnknownFact, ...] = ()
+    unknown: tuple[Gap, ...] = ()
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
-    admission: UnknownFact | None = None
-    may_have_unread_pool: bool = False
+    admission: Gap | None = None
+    unread_pool: Gap | None = None
     crowding: Crowding | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.may_have_unread_pool or bool(self.static_pools)
+        return known or self.unread_pool is not None or bool(self.static_pools)
 
     @property
     def static_pools(self) -> tuple[EmptyPool, ...]:
@@ -73,7 +74,7 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
 
-    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too,
+    `unread` is what could not be read and may hold another pool, `unjudged` are pools that may take pods, too,
     and `built_in` those that EKS Auto Mode has where nobody turns them off.
     """
 
@@ -84,7 +85,7 @@ class Tree:
         overlays: Iterable[NodeOverlay] = (),
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
-        unread: str | None = None,
+        unread: Gap | None = None,
         unjudged: Sequence[NodePool] = (),
         built_in: Iterable[Resolution] = (),
     ) -> None:
@@ -156,16 +157,16 @@ class Tree:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        maybe, crowding = unread is not None, None
-        if not (elsewhere or maybe or workload.is_daemon):
+        crowding = None
+        if not (elsewhere or unread is not None or workload.is_daemon):
             taking = [verdict for verdict in verdicts if verdict.fits]
             crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
             crowding = crowding or find_beyond_limits(workload, pod, taking)
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding)
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
-    ) -> tuple[list[PoolVerdict], IgnoredPod | None, UnknownFact | None]:
+    ) -> tuple[list[PoolVerdict], IgnoredPod | None, Gap | None]:
         """What each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one fits.
 
         Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
@@ -216,24 +217,27 @@ class Tree:
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     @staticmethod
-    def _find_other_values(workload: Workload) -> UnknownFact | None:
+    def _find_other_values(workload: Workload) -> Gap | None:
         """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
         built = workload.source.built
         if built is None or not built.is_installed:
             return None
-        return UnknownFact(workload.name_node, "the chart is installed with other values than its defaults")
+        return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
 
-    def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
+    def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
         if self._unread is not None:
-            return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
+            return unknown_fact(
+                pod.node,
+                f"a pool may stand in what cannot be read: {self._unread.file_place}: {self._unread.sentence}",
+            )
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
         if other is not None:
-            return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
+            return unknown_fact(other.name_node, f"{other.label} is not judged, and may take it")
         for pool in self._built_in:
             if judge_pod(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, None)).fits:
                 what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
-                return UnknownFact(pod.node, what)
+                return unknown_fact(pod.node, what)
         return None
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
@@ -287,15 +291,15 @@ class Tree:
                     return True
         return False
 
-    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
+    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
-            yield UnknownFact(at, "which devices its resource claims need is not known")
+            yield unknown_fact(at, "which devices its resource claims need is not known")
         for resource, overlay in self._list_unsure(pod, pools).items():
             text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
-            yield UnknownFact(overlay.name_node, text)
+            yield unknown_fact(overlay.name_node, text)
 
     def _list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
         """The resources that a pod requests and overlays may bring, each with one of these."""
@@ -319,7 +323,7 @@ class Tree:
         return found
 
 
-def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[UnknownFact]:
+def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:
     """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
     first = None
     for verdict in verdicts:
@@ -338,7 +342,7 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Un
         names = verdict.pool.resolution.catalog.names_in(verdict.types)
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         at = pod.node.get("containers") or pod.node
-        yield UnknownFact(at, f"how much {resource} pods can use is not known of {shown}")
+        yield unknown_fact(at, f"how much {resource} pods can use is not known of {shown}")
 
 
 def _shape_of(pod: Pod) -> object:

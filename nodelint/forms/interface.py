@@ -12,7 +12,8 @@ import os
 from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
-from nodelint.forms.rendered import Built, UnbuiltOverlay, put_in_place
+from nodelint.forms.rendered import Built, put_in_place
+from nodelint.model.gap import Gap
 from nodelint.text import Source
 
 TYPE_CHECKING = False
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.rendered import Unbuilt
     from nodelint.forms.requests import ApplyFolder, InstallChart
     from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, SourceText
     from nodelint.text.embedded_regions import Reading
@@ -67,7 +68,7 @@ class FormRun:
         self.applying: Sequence[str] = ()
         self.also: str | None = None
         self.built: list[Built] = []
-        self.unbuilt: list[UnbuiltOverlay] = []
+        self.unbuilt: list[Gap] = []
         self.by_programs: set[int] = set()
         self._kept: dict[str, object] = {}
 
@@ -104,7 +105,7 @@ class FormRun:
             self.by_path[path] = found
         return found
 
-    def apply(self, request: ApplyFolder) -> Built | UnbuiltOverlay | None:
+    def apply(self, request: ApplyFolder) -> Built | Gap | None:
         """What the form that answers makes of a folder; None where no object is Karpenter's, or none answers."""
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
@@ -112,10 +113,10 @@ class FormRun:
                 return form.apply_folder(request, self)
         return None
 
-    def put_in_place(self, made: Iterable[Built | UnbuiltOverlay]) -> None:
+    def put_in_place(self, made: Iterable[Built | Gap]) -> None:
         """Take what a controller makes of folders in the place of what stands for them as they are."""
         results = list(made)
-        self.unbuilt += [result for result in results if isinstance(result, UnbuiltOverlay)]
+        self.unbuilt += [result for result in results if isinstance(result, Gap)]
         self.built = put_in_place(self.built, [result for result in results if isinstance(result, Built)])
 
 
@@ -170,7 +171,7 @@ class Form(Protocol):
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
         """The same for charts with these default values, by their absolute path, where no object of YAML says it."""
 
-    def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | UnbuiltOverlay | None:
+    def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
         """What comes of a folder that a controller applies; None where no object is Karpenter's."""
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
@@ -187,12 +188,10 @@ class Form(Protocol):
     def find_given_values(self, root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
         """Values that an object gives to charts that are not among these, each with the name of the chart."""
 
-    def find_hidden_values(
-        self, root: Node, charts: Collection[str], sources: Mapping[str, Source]
-    ) -> Iterator[Unbuilt]:
+    def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
         """What an object takes for one of these charts from where it cannot be read."""
 
-    def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Unbuilt]:
+    def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Values with pools and classes for what is elsewhere, in files of the form's own language."""
 
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:

@@ -16,6 +16,7 @@ from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import SourceText
 
@@ -33,14 +34,6 @@ class ValueOrigin(NamedTuple):
     exact: bool
     through: tuple[Also, ...] = ()
     role: str = ""
-
-
-class Unbuilt(NamedTuple):
-    """Something that could not be built, and why. The line counts from 1."""
-
-    path: str
-    line: int
-    reason: str
 
 
 class LedEdits(NamedTuple):
@@ -116,7 +109,7 @@ class Built(NamedTuple):
     asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     settle: Callable[[], Sequence[Built]] | None = None
-    problems: tuple[Unbuilt, ...] = ()
+    problems: tuple[Gap, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | Withheld] | None = None
     lost: tuple[LostItems, ...] = ()
@@ -246,25 +239,6 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
             origin = built.find_origin(node)
             if origin is not None:
                 yield span_of(origin.at).source
-
-
-class UnbuiltOverlay(NamedTuple):
-    """An overlay that was not built. `fails`: kustomize does not build it either.
-
-    `holds_workloads_alone`: no object of Karpenter's is in it.
-    """
-
-    folder: str
-    why: Unbuilt
-    at: Node | Span
-    fails: bool
-    unmatched: tuple[UnmatchedPatch, ...]
-    holds_workloads_alone: bool = False
-
-    @property
-    def folder_shown(self) -> str:
-        """Its folder as messages name it."""
-        return show_folder(self.folder)
 
 
 def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:

@@ -12,7 +12,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
-from nodelint.model.gap import Gap
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.text.limits import LeftOutNotes
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
     from nodelint.forms.registry import FormRow
-    from nodelint.forms.rendered import Built, Unbuilt, UnbuiltOverlay
+    from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
     from nodelint.text import Source
 
@@ -35,16 +35,14 @@ _LARGEST = 1 << 20
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `folder_files` the files that stand for their folders, `remote`
-    the values of charts whose templates are elsewhere, and `gaps` what limits leave out.
+    `gaps` is what could not be read or built: overlays, values of charts and modules that are elsewhere, and what
+    limits leave out. `folder_files` are the files that stand for their folders.
     """
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
-    unbuilt: Sequence[UnbuiltOverlay] = ()
-    folder_files: Sequence[str] = ()
-    remote: Sequence[Unbuilt] = ()
     gaps: Sequence[Gap] = ()
+    folder_files: Sequence[str] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -53,27 +51,10 @@ class Inventory(NamedTuple):
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
         return [*left, *(built.source for built in self.built)]
 
-    def unbuilt_notes(self) -> Iterator[str]:
-        """What is said of overlays that their tool may build, and are not built, and of values for other charts."""
-        for overlay in self.unbuilt:
-            if not overlay.fails:
-                place = f"{overlay.why.path}:{overlay.why.line}"
-                yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
-        yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
-        yield from (f"{gap.path}{f':{gap.line}' if gap.line else ''}: {gap.reason}" for gap in self.gaps)
-
-    def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
-        """What is said of overlays that are not built, and of objects that are left out.
-
-        With `auto_mode` those of EKS Auto Mode are not.
-        """
-        from nodelint.model.documents import left_out
-
-        yield from self.unbuilt_notes()
-        for source in self.sources:
-            for obj, reason in left_out(source):
-                if not (auto_mode and obj.provider == "auto-mode"):
-                    yield f"{source.path}: {obj.label} is left out: {reason}"
+    @property
+    def unbuilt(self) -> list[Gap]:
+        """The overlays that could not be built."""
+        return [gap for gap in self.gaps if gap.what == "overlay"]
 
     def auto_mode_objects(self) -> Iterator[Object]:
         """The NodePools and classes of EKS Auto Mode."""
@@ -102,11 +83,11 @@ def build(
     RUN.refill()
     with LeftOutNotes() as notes:
         inventory = _render(files, rendering, folder_files, each_release)
-    return inventory._replace(gaps=_list_gaps(notes))
+    return _with_gaps(inventory, notes)
 
 
 def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(*left_out) for left_out in notes.found)
+    return tuple(Gap(FilePlace(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
 
 
 def _render(
@@ -114,7 +95,7 @@ def _render(
 ) -> Inventory:
     rows = [row for row in TABLE.rows if _may_render(row, files, folder_files)]
     built: Sequence[Built] = ()
-    unbuilt: Sequence[UnbuiltOverlay] = ()
+    unbuilt: Sequence[Gap] = ()
     if rows or (rendering is not None and rendering.builds):
         from nodelint.forms.interface import FormRun
 
@@ -133,7 +114,7 @@ def _render(
         for text in built_text.texts:
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
             text.unread_keys = unread_keys
-    return Inventory(files, tuple(built), tuple(unbuilt), tuple(folder_files), _list_remote_values(files, built))
+    return Inventory(files, tuple(built), (*unbuilt, *_list_remote_values(files, built)), tuple(folder_files))
 
 
 def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[str] = ()) -> bool:
@@ -151,9 +132,9 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
     return False
 
 
-def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
+def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
     """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
-    found: list[Unbuilt] = []
+    found: list[Gap] = []
     if any(
         "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
     ):
@@ -205,8 +186,7 @@ def _read_and_build(found: Discovery, rendering: Rendering | None, each_release:
     read_beside(found, rendering)
     inventory = build(found.sources, rendering, list_folder_files(found), each_release)
     if found.also is None:  # whoever asks for workloads hears of those that are not known
-        spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
-        inventory = inventory._replace(unbuilt=tuple(spoken_of))
+        inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
     if inventory.built:
         from nodelint.forms.rendered import find_parts
 
@@ -250,18 +230,16 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
     if inventory.folder_files or inventory.built or languages or may_fill(found.sources):
         from nodelint.inventory.unread_inputs import find_unread_inputs
 
-        named = {
-            place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
-        }
+        named = {place for o in inventory.unbuilt for place in (o.subject, os.path.dirname(os.path.abspath(o.path)))}
         found.unreadable += find_unread_inputs(found, inventory.built, inventory.folder_files, named)
     if found.installing or found.applying:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
     for overlay in inventory.unbuilt:
-        place = f"{overlay.why.path}:{overlay.why.line}"
+        place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):
-            found.unreadable.append((place, f"not built: {overlay.why.reason}"))
+            found.unreadable.append((place, f"not built: {overlay.reason}"))
 
 
 def _leads_out(path: str) -> bool:

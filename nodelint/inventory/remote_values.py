@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE, FormRow
-from nodelint.forms.rendered import Unbuilt
 from nodelint.model.documents import objects
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 from nodelint.text.nodes import MappingEntry
 
@@ -25,7 +25,7 @@ def may_hold_remote_values(source: Source) -> bool:
     return "kind:" not in text or any(row.may_install(source.path, source.text) for row in TABLE.rows)
 
 
-def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Unbuilt]:
+def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Gap]:
     """Name pools and classes in values that no template of the files takes.
 
     `taken` are the absolute paths of files that something is built of. Values that have Karpenter's own fields are
@@ -39,7 +39,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         judged = [(obj.node.start, obj.node.end) for obj in objects(source, foreign=True, more=True)]
         path = os.path.abspath(source.path)
         rows = [row for row in TABLE.rows if row.may_install(source.path, source.text)]
-        found: list[Unbuilt] = []
+        found: list[Gap] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken, rows):
                 reason = f"are values of the chart {chart}, {NOT_HERE}" if chart else _NOT_TAKEN
@@ -49,8 +49,8 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         yield from sorted(set(found), key=lambda values: values.line)
 
 
-def _describe(at: Node, reason: str) -> Unbuilt:
-    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
+def _describe(at: Node, reason: str) -> Gap:
+    return Gap(at, "values", reason)
 
 
 def _chart_of(path: str) -> str:

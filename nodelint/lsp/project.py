@@ -35,6 +35,7 @@ from nodelint.lint.proven_fixes import Prover
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.plan.fix_drift import find_moved
 from nodelint.rule.context import Context
@@ -197,6 +198,13 @@ class View:
     def results(self, buffer: Buffer) -> list[engine.Result]:
         """What is wrong in one text."""
         return self._by_source.get(id(buffer.source), [])
+
+    def gaps(self, buffer: Buffer) -> list[Gap]:
+        """Return what of one text is not judged, or not built."""
+        path = buffer.source.path
+        skipped = (gap for gap in self.report.skipped if gap.rule is None)
+        found = {(gap.line, gap.sentence): gap for gap in (*self.inventory.gaps, *skipped) if gap.path == path}
+        return list(found.values())
 
     @cached_property
     def _by_source(self) -> dict[int, list[engine.Result]]:

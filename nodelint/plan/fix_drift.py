@@ -72,7 +72,7 @@ def find_moved(
     plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
     found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
-    if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
+    if any(name is None for _, name in names) or any(place.decides for place in plan.uncompared):
         found |= {change.name for change in changed if _key(change.old or change.new) in names}
     return {(kind, str(name)) for kind, name in found}
 

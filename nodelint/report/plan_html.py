@@ -13,10 +13,10 @@ from html import escape
 from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     headline,
@@ -181,9 +181,9 @@ def _uncompared(plan: Plan) -> str:
     if not places:
         return ""
     rows = "".join(
-        f"<tr><td>{'changed' if place.changed else ''}</td><td>{_text(place.what)}</td><td>{_text(place.reason)}</td>"
-        f"<td>{_code(place_of(place.at))}</td></tr>"
-        for place in sorted(places, key=lambda place: not place.changed)
+        f"<tr><td>{'changed' if place.decides else ''}</td><td>{_text(place.subject)}</td>"
+        f"<td>{_text(place.reason)}</td><td>{_code(place_of(place.at))}</td></tr>"
+        for place in sorted(places, key=lambda place: not place.decides)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
     table = f"<table class='reasons gaps'>{head}{rows}</table>"

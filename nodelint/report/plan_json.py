@@ -5,7 +5,8 @@ from __future__ import annotations
 from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.report.plan_blocks import Findings, headline, headline_of_plan
+from nodelint.plan.outcome import Findings
+from nodelint.report.plan_blocks import headline, headline_of_plan
 
 TYPE_CHECKING = False
 
@@ -38,9 +39,9 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "notCompared": [
             {
                 **_place(uncompared.at),
-                "what": uncompared.what,
+                "what": uncompared.subject,
                 "reason": uncompared.reason,
-                "changed": uncompared.changed,
+                "changed": uncompared.decides,
             }
             for uncompared in plan.uncompared
         ],

@@ -12,11 +12,11 @@ from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     headline_of_plan,
@@ -186,9 +186,9 @@ class _Comment:
         places = other_places(plan)
         if not places:
             return ""
-        ordered = sorted(places, key=lambda place: not place.changed)
+        ordered = sorted(places, key=lambda place: not place.decides)
         rows = "".join(
-            f"| {'changed' if place.changed else ''} | {_code(place.what)} | {inline(printable(place.reason))} "
+            f"| {'changed' if place.decides else ''} | {_code(place.subject)} | {inline(printable(place.reason))} "
             f"| {self._place(place.at)} |\n"
             for place in ordered[:20]
         )

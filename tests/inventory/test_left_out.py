@@ -215,8 +215,8 @@ LIMITS = {
         apiserver/crds.py:_DEEPEST apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
         forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
         forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
-        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST commands/_unread_files.py:_LARGEST
-        commands/_not_linted.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
+        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
+        inventory/unread_forms.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
         model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
         text/source.py:LARGEST_DOCUMENT text/yaml/aliases.py:MOST_COPIES text/yaml/compose.py:DEEPEST
@@ -251,12 +251,12 @@ LIMITS = {
     SIZE: """
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/kustomize/overlays.py:_LARGEST
-        commands/_detect_setup.py:_LARGEST commands/_not_linted.py:_LARGEST
+        commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
         forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
         forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
         forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
-    forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST commands/_changed_gaps.py:_LARGEST
-        commands/_old_revision.py:_LARGEST releases/siblings.py:_LARGEST
+    forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
+        files/git/old_revision.py:_LARGEST releases/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """

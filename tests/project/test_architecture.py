@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.rule.definition import TAGS, load_bundled
 from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
 
@@ -316,6 +317,7 @@ def vague_names() -> set[str]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", node.name)]
                 idiom = "tests" in path.parts and node.name in ("at", "has", "here", "on")
+                idiom = idiom or (path.name == "gap.py" and node.name == "at")  # the field of all that has a place
                 if not node.name.startswith("__") and known.issuperset(words) and not idiom:
                     found.add(f"{path.relative_to(ROOT).as_posix()}: {node.name}")
     return found
@@ -355,3 +357,40 @@ def class_fields() -> set[str]:
 
 def test_a_variable_is_named_by_a_noun() -> None:
     assert not vague_variables(), "name it by what it is: `pool`, `requirements`, `message`"
+
+
+DEFECTS = frozenset({"undiscovered-memory"})
+"""Defects of Karpenter in `data/versions.json` that bear the name of the rule about them."""
+
+
+def test_the_engine_names_no_rule() -> None:
+    """What it has to know of a rule is a tag: a rule of a team's own can have it, too."""
+    names = {path.stem for path in (ROOT / "rules").glob("*.py") if "-" in path.stem} - DEFECTS
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {node.value}"
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    }
+    assert found == set()
+
+
+def test_each_tag_is_declared_and_has_a_rule() -> None:
+    used = {tag for rule in load_bundled().values() for tag in rule.tags}
+    assert used == set(TAGS)
+
+
+READING = frozenset(
+    {"gate", "open", "scandir", "walk", "listdir", "glob", "read_text", "read_bytes", "isfile", "isdir"}
+)
+
+
+def test_reports_read_no_disk_and_commands_decide_nothing_about_a_plan() -> None:
+    """A report prints what it is given; the language server has to come to the same without a command."""
+    for path in (PACKAGE / "report").glob("*.py"):
+        used = {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)}
+        used |= {node.id for node in nodes(path) if isinstance(node, ast.Name)}
+        assert not used & READING, path.name
+    deciding = {"nodelint.plan.planner", "nodelint.plan.verdict", "nodelint.plan.uncompared", "nodelint.plan.sides"}
+    for path in (PACKAGE / "commands").glob("*.py"):
+        assert not imports(path, types=False) & deciding, path.name

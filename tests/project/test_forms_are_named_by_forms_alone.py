@@ -32,7 +32,6 @@ ALLOWED = {
     "commands/_lint_setup.py": "the flags --helm and --kustomize, and their help",
     "commands/_detect_setup.py": "words by which `init` tells how a repository writes its objects",
     "commands/init.py": "words by which `init` tells how a repository writes its objects",
-    "commands/_not_linted.py": "the flags --helm and --kustomize, and folders that tools make",
     "commands/_check_run.py": "a word of a path: whether to look for overlays",
     "commands/_fit_run.py": "words of a message",
     "config/settings.py": "the settings `helm` and `kustomize`",
@@ -49,10 +48,10 @@ ALLOWED = {
     "text/embedded_regions.py": "kinds of workloads of other APIs",
     "text/embedded.py": "endings of templates of any kind",
     # These ask a form's own modules, for what no other form has an answer to.
-    "commands/_changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
-    "commands/_changed_inputs.py": "inputs of values that are not known",
-    "commands/_plan_run.py": "objects that a block makes none of",
-    "commands/_values_elsewhere.py": "values of charts that are not read",
+    "plan/changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
+    "plan/changed_inputs.py": "inputs of values that are not known",
+    "plan/compare.py": "objects that a block makes none of",
+    "plan/values_elsewhere.py": "values of charts that are not read",
     "lsp/around.py": "which files of modules are read beside an open one",
 }
 """Modules that name a form, and why. None is added without a reason; one that names none any more is taken out."""

@@ -11,12 +11,13 @@ from nodelint.forms.argocd.charts import ARGO, list_sources
 from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
-from nodelint.forms.rendered import Built, UnbuiltOverlay
+from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder
+from nodelint.model.gap import Gap
 from nodelint.text import Node
 
 
-def apply_sources(run: FormRun) -> Iterator[Built | UnbuiltOverlay]:
+def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
     """What Applications make of overlays, or why that cannot be built."""
     for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
@@ -25,7 +26,7 @@ def apply_sources(run: FormRun) -> Iterator[Built | UnbuiltOverlay]:
         for root in nodes_of(source) if home is not None else ():
             for number, part in enumerate(list_sources(root, run.read)):
                 result = _apply(root, part, str(home), run)
-                if isinstance(result, UnbuiltOverlay):
+                if isinstance(result, Gap):
                     yield result
                 elif result is not None:
                     name = root.find("metadata", "name")
@@ -33,7 +34,7 @@ def apply_sources(run: FormRun) -> Iterator[Built | UnbuiltOverlay]:
                     yield result._replace(cluster=own, label=source.path)
 
 
-def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | UnbuiltOverlay | None:
+def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
     """What an Application makes of the folder of a source; None where it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.rendered import Unbuilt, UnbuiltOverlay
     from nodelint.forms.requests import InstallChart
     from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
 
 
@@ -34,7 +34,7 @@ def render(run: FormRun) -> None:
     """Put what Kustomizations make of folders in the place of these, where they change something."""
     from nodelint.forms.flux.kustomizations import apply_kustomizations
 
-    unbuilt: list[UnbuiltOverlay] = []
+    unbuilt: list[Gap] = []
     run.put_in_place(apply_kustomizations(run, unbuilt))
     run.unbuilt += unbuilt
 
@@ -53,7 +53,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
     return own.find_given_values(root, charts)
 
 
-def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Unbuilt]:
+def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
     """What a HelmRelease takes for a chart of the files from where it cannot be read."""
     from nodelint.forms.flux import charts as own
 

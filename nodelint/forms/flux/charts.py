@@ -10,8 +10,8 @@ from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_block, read_setting
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
-from nodelint.forms.rendered import Unbuilt
 from nodelint.forms.requests import InstallChart
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
 
@@ -117,7 +117,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
         )
 
 
-def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Unbuilt]:
+def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
     """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
     if not is_helm_release(root) or _chart_folder(root) not in charts:
         return
@@ -126,7 +126,7 @@ def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str
             name = f"{text_of(reference.get('kind'))} `{text_of(reference.get('name'))}`"
             line = reference.source.position(reference.start).line
             reason = f"the values in the {name} are not known: what they change is not judged"
-            yield Unbuilt(reference.source.path, line, reason)
+            yield Gap(FilePlace(reference.source.path, line), "values", reason)
 
 
 def _chart_folder(root: Node) -> str:

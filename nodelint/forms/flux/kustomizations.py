@@ -21,9 +21,10 @@ from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.registry import KUSTOMIZE
-from nodelint.forms.rendered import Built, LedEdits, Unbuilt, UnbuiltOverlay, lead_through
+from nodelint.forms.rendered import Built, LedEdits, lead_through
 from nodelint.forms.requests import ApplyFolder
 from nodelint.model.finding import Edit, Withheld
+from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
 
@@ -86,7 +87,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     return found
 
 
-def apply_kustomizations(run: FormRun, unbuilt: list[UnbuiltOverlay]) -> Iterator[Built]:
+def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
     """What Kustomizations make of the overlays and files that they apply.
 
     That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
@@ -96,7 +97,7 @@ def apply_kustomizations(run: FormRun, unbuilt: list[UnbuiltOverlay]) -> Iterato
     for kustomization in _find_kustomizations(sources):
         targets = list(_list_targets(kustomization, sources, run.built))
         patched = _build_patched(kustomization, run) if _changes_objects(kustomization.node) else None
-        if isinstance(patched, UnbuiltOverlay):
+        if isinstance(patched, Gap):
             unbuilt.append(patched)
             patched = None
         if patched is not None:
@@ -109,7 +110,7 @@ def apply_kustomizations(run: FormRun, unbuilt: list[UnbuiltOverlay]) -> Iterato
             yield patched
 
 
-def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | UnbuiltOverlay | None:
+def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
     """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
@@ -137,11 +138,10 @@ def _list_fields(root: Node) -> dict[str, Node]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _describe_unfilled(kustomization: FluxKustomization) -> UnbuiltOverlay:
+def _describe_unfilled(kustomization: FluxKustomization) -> Gap:
     """What is said where the objects of a folder are no YAML with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
-    why = Unbuilt(at.source.path, at.source.position(at.start).line, "what its variables make of it is no YAML")
-    return UnbuiltOverlay(kustomization.folder, why, at, fails=False, unmatched=())
+    return Gap(at, "overlay", "what its variables make of it is no YAML", subject=kustomization.folder)
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
-    from nodelint.forms.rendered import Built, UnbuiltOverlay
+    from nodelint.forms.rendered import Built
     from nodelint.forms.requests import ApplyFolder, InstallChart
     from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
 
 
@@ -63,7 +64,7 @@ def render(run: FormRun) -> None:
     run.unbuilt += unbuilt
 
 
-def apply_folder(request: ApplyFolder, run: FormRun) -> Built | UnbuiltOverlay | None:
+def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
     """What a controller makes of a folder; None where no object is Karpenter's."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied

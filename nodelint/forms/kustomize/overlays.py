@@ -9,8 +9,9 @@ from nodelint.files.gate import gate
 from nodelint.forms.kustomize.applied_folder import AppliedFolder, read_fields
 from nodelint.forms.kustomize.build import BuiltOverlay, build_overlays, make_outcome
 from nodelint.forms.kustomize.files import Files
-from nodelint.forms.rendered import Built, UnbuiltOverlay
+from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 from nodelint.text.marks import MARKS
 
@@ -19,7 +20,7 @@ _LARGEST = 16 << 20
 
 def build_native(
     files: Sequence[Source], kustomizations: Sequence[str], done: Collection[str]
-) -> tuple[list[Built], list[UnbuiltOverlay]]:
+) -> tuple[list[Built], list[Gap]]:
     """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
 
     A patch that meets an object in one of them is not among the `unmatched` of the others.
@@ -32,13 +33,13 @@ def build_native(
         for built_overlay in outcomes
         if isinstance(built_overlay, BuiltOverlay) and built_overlay.built.cluster not in done
     ]
-    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, UnbuiltOverlay) and overlay.folder not in done]
+    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, Gap) and overlay.subject not in done]
     return _without_met(
         [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
     ), unbuilt
 
 
-def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | UnbuiltOverlay | None:
+def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
     """What the controller of an object makes of the folder that it applies; None where no object is Karpenter's.
 
     `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
@@ -50,7 +51,7 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
     inside = os.path.join(applied.below, "")
     within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
     concerned = any(mark in source.text for source in within for mark in MARKS)
-    return outcome._replace(folder=applied.below) if concerned else None
+    return outcome._replace(subject=applied.below) if concerned else None
 
 
 def _without_met(built: list[Built]) -> list[Built]:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from nodelint.edits.writer import Dialect
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
-    from nodelint.forms.rendered import Built, Unbuilt
+    from nodelint.forms.rendered import Built
     from nodelint.forms.requests import InstallChart
     from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
+    from nodelint.model.gap import Gap
     from nodelint.text import Node, Source, SourceText
     from nodelint.text.embedded_regions import Reading
 
@@ -89,7 +90,7 @@ def note_gaps(sources: Sequence[Source]) -> None:
     note_outside_files(sources)
 
 
-def find_remote_values(sources: Sequence[Source]) -> Iterator[Unbuilt]:
+def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
     """Pools and classes among the inputs of modules, and the values of charts, that are not in the repository."""
     giving = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     if giving:

@@ -193,7 +193,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(
                 tags,
                 "a term without a tag selects no capacity reservation",
-                "empty-selector",
+                "empty-term",
                 "warning",
                 "the controller ignores the term",
             )
@@ -235,7 +235,7 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
             yield ControllerProblem(
                 written[0],
                 "the name `*` selects every image that the term may use: the newest is launched",
-                "empty-selector",
+                "empty-term",
                 "warning",
                 "an image that was made for something else replaces the nodes as soon as it is the newest",
             )
@@ -247,7 +247,7 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
         yield ControllerProblem(
             empty,
             f"a term without a tag or name selects every {what}{whose}",
-            "empty-selector",
+            "empty-term",
             "error",
             f"the controller searches every {what}{whose} in the region",
         )

@@ -10,20 +10,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.config.session import Session
-    from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
+    from nodelint.lint.engine import Selection
     from nodelint.model.manifest import NodePool, Object
+    from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
-RULE = "no-pool-for-workload"
-_OF_ALL = "untolerated-taint"
-"""The rule that asks about all workloads of a repository."""
-_RULES = (RULE, _OF_ALL, "ignored-pod-annotation", "idle-capacity-buffer")
-"""The rules that look at workloads."""
 
-
-def add_workloads(found: Discovery, session: Session, objects: Iterable[Object]) -> bool:
+def add_workloads(
+    found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
+) -> bool:
     """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
 
     Of files without the word karpenter those with DaemonSets, which take room on each node, those that name a label
@@ -31,7 +27,9 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
     less than the repository: other pools may be in the rest of it.
     """
-    selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
+    selected = {
+        tag for rule in rules.values() if "workloads" in rule.tags and selection.enables(rule) for tag in rule.tags
+    }
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
@@ -40,13 +38,14 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
     if not pools:
         return False
-    from nodelint.commands._undemanding_pods import has_pool_for_little
+    from nodelint.lint.undemanding_pods import has_pool_for_little
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.text import Source
 
     keys = [key.encode() for key in own_keys(pools)]
-    every = _OF_ALL in selected or (RULE in selected and not has_pool_for_little(there))
-    texts = dict(_selecting_texts(found, keys, every, demanding=RULE in selected))
+    is_demanding = "demanding-workloads" in selected
+    every = "all-workloads" in selected or (is_demanding and not has_pool_for_little(there))
+    texts = dict(_selecting_texts(found, keys, every, demanding=is_demanding))
     texts.update(_texts_of_bases(found, texts))
     node_groups = read_texts(found.node_groups)
     known = {source.path: number for number, source in enumerate(found.sources)}
@@ -60,7 +59,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
             found.sources[number] = source
-    if _OF_ALL in selected:
+    if "all-workloads" in selected:
         unread = frozenset(_list_unread_keys(found, pools))
         for source in found.sources:
             source.unread_keys = unread
@@ -130,7 +129,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
-    from nodelint.commands._undemanding_pods import add_amounts, asks_for_little
+    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
@@ -228,11 +227,6 @@ def own_keys(pools: Iterable[NodePool]) -> set[str]:
         if isinstance(key, str)
     }
     return keys - well_known()
-
-
-def pools_are_complete(settings: Settings) -> bool:
-    """Whether the configuration says that the pools of the tree are all that the cluster has."""
-    return settings.options.get(RULE, {}).get("pools") == "complete"
 
 
 def _is_whole(found: Discovery) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.plan.uncompared import Uncompared
+from nodelint.plan.uncompared import uncompared
 from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
@@ -13,20 +14,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
+    from nodelint.plan.read_side import Read
     from nodelint.text import Node
 
 
-def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared]:
+def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     """Yield the pools and classes with an unknown value that counts for drift and of which an input changes.
 
     What is replaced for certain, or is named as not compared already, is passed over.
     """
-    named = {place.what for place in plan.uncompared if place.changed}
+    named = {place.subject for place in plan.uncompared if place.decides}
     replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -40,7 +41,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
             reason = f"a value of it is not known, and may depend on `{found.name}`, which changes"
-            yield Uncompared(found.at, label, reason, True)
+            yield uncompared(found.at, label, reason, True)
 
 
 def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:

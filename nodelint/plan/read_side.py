@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import discovered
 from nodelint.model.finding import span_of
 
 TYPE_CHECKING = False
@@ -13,12 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodelint.config.settings import Settings
+    from nodelint.config.session import Session
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
-    from nodelint.report.plan_blocks import Findings
+    from nodelint.plan.outcome import Findings
     from nodelint.text import Source
 
 
@@ -39,34 +38,32 @@ class Read(NamedTuple):
 
 
 def read_side(
-    paths: Sequence[str], settings: Settings, root: str, whole: bool = False, other: Read | None = None
+    found: Discovery,
+    rendering: Rendering | None,
+    session: Session,
+    root: str,
+    paths: Sequence[str],
+    whole: bool = False,
 ) -> Read:
-    """Read a side from folders and files, rendered where that is asked for.
+    """Read a side from the files that were found, and what their tools render of them.
 
-    Classes that are not available are looked for in the repository around, unless the side is `whole`. What the
-    `other` side holds too is read once.
+    Classes that are not available are looked for in the repository around, unless the side is `whole`.
     """
-    from nodelint.commands._lint_setup import rendered
-    from nodelint.config.session import Session
     from nodelint.inventory import read_inventory
 
-    known = None
-    if other is not None:
-        known = {source.text.encode(errors="replace"): source for source in other.found.sources}
-    found = discovered(paths, settings, known=known) if paths else _nothing()
-    built = rendered(paths, found, settings)
-    inventory = read_inventory(found, built, each_release=True)
+    inventory = read_inventory(found, rendering, each_release=True)
     objects = list(inventory.objects())
-    sources = [] if whole else Session(settings).beside(objects, found.sources)
+    sources = [] if whole else session.beside(objects, found.sources)
     for source in sources:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, sources, root, built, inventory, paths)
+    return Read(found, sources, root, rendering, inventory, paths)
 
 
-def _nothing() -> Discovery:
-    from nodelint.files.discover import Discovery
-
-    return Discovery()
+def root_of(paths: Sequence[str]) -> str:
+    """The folder from which the files of a side are compared with those of the other."""
+    first = os.path.normpath(paths[0])
+    folder = first if os.path.isdir(first) else os.path.dirname(first)
+    return folder or os.curdir
 
 
 def applied(mine: Read, other: Read) -> Inventory:

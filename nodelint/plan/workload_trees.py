@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from nodelint.commands import discovered
-from nodelint.commands._workloads import read_texts
+from nodelint.lint.workloads import read_texts
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Callable, Sequence, Set
 
-    from nodelint.commands._revisions import Read
-    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.fit.tree import Tree
     from nodelint.plan import Plan, PlanOptions
+    from nodelint.plan.read_side import Read
     from nodelint.plan.workloads import WorkloadChange
+
+    Discover = Callable[[Sequence[str], str], Discovery]
+    """What gives the files of some paths that hold what a pattern finds."""
 
 
 def trees_of(
-    sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, settings: Settings
+    sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, discover: Discover
 ) -> tuple[Tree, Tree] | None:
     """The workloads and pools of both sides; None, and nothing is read, where a side has no pool or no workload.
 
@@ -26,7 +28,7 @@ def trees_of(
     """
     if not all(side.found.workloads for side in sides):
         return None
-    old_tree, new_tree = (_tree(side, absent, options, settings) for side in sides)
+    old_tree, new_tree = (_tree(side, absent, options, discover) for side in sides)
     return None if old_tree is None or new_tree is None else (old_tree, new_tree)
 
 
@@ -45,7 +47,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
     return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
 
 
-def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:
+def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover) -> Tree | None:
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
     from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS, ClusterObject
@@ -61,7 +63,7 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings
         return None
     context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
-    more = read_inventory(discovered(side.paths, settings, PATTERN_WITH_SCALERS))
+    more = read_inventory(discover(side.paths, PATTERN_WITH_SCALERS))
     cluster_objects = [
         o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
     ]

@@ -6,7 +6,6 @@ import os
 import tempfile
 from contextlib import contextmanager
 
-from nodelint.commands import stop
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 
@@ -15,19 +14,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.config.settings import Settings
+    from nodelint.files.globs import Globs
+
+
+class UnreadRevision(Exception):
+    """A revision of which no files can be had, and why."""
 
 
 @contextmanager
-def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iterator[tuple[str, list[str], str]]:
+def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator[tuple[str, list[str], str]]:
     """A folder with the files of a revision, the paths in it, and the top of the repository.
 
-    None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
+    None stands for the place at which the branch left the default branch. `include` are files that are read too.
+    Raise UnreadRevision where git cannot tell.
     """
     from nodelint.files.discover import is_text_of_others, may_hold_objects
     from nodelint.files.git.git_revision import base, commit, list_changed, write_files
     from nodelint.files.git.repository import GitError, repository
-    from nodelint.files.globs import Globs
 
     for path in paths:
         gate.admit(path)
@@ -40,7 +43,6 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
             above = where.top
             at = base(where) if name is None else commit(where, name)
             os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
-            include = Globs(settings.include, settings.include_root)
             changed = list_changed(where, at)
             write_files(
                 where,
@@ -50,9 +52,9 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
                 lambda path: is_text_of_others(path) and (path in changed or _names_karpenter(where.top, path)),
             )
         except GitError as error:
-            stop(f"--against {name}: {error}" if name is not None else f"{error}")
+            raise UnreadRevision(f"--against {name}: {error}" if name is not None else f"{error}") from error
         except OSError as error:
-            stop(f"{into}: {error_reason(error)}")
+            raise UnreadRevision(f"{into}: {error_reason(error)}") from error
         moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 

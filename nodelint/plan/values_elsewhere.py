@@ -9,7 +9,8 @@ from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
-from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
+from nodelint.model.gap import Gap
+from nodelint.plan.uncompared import codes_of, holds_unknown, uncompared
 from nodelint.plan.values import json_value
 from nodelint.text import Node
 
@@ -18,17 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.input_text import InputText
     from nodelint.forms.terraform.unread_releases import UnreadRelease
     from nodelint.model.manifest import Object
+    from nodelint.plan.read_side import Read
     from nodelint.text import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys that pools and classes have, and charts that make these take from their values."""
 
 
-def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Uncompared]:
+def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
     """What differs between two sides and may change their objects, in a way that is not known."""
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
@@ -36,7 +37,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Uncompared]:
     yield from _changed_unread_values(was, new)
 
 
-def _changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
     """The values of charts elsewhere that differ between two sides, or are on one side alone."""
     old, new_values = (_collect_values(side) for side in (was, new))
     moved = [values for place, (_, values) in old.items() if place not in new_values]
@@ -51,10 +52,10 @@ def _changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
         common = before[1] & after[1]
         at = next(node for node in (*after[0], *before[0]) if _text_of(node) not in common or not common)
         reason = "no chart of these files takes these values: what becomes of pools and classes is not known"
-        yield Uncompared(at, os.path.basename(place), reason, True)
+        yield uncompared(at, os.path.basename(place), reason, True)
 
 
-def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
     """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
     others = {chart: _read_files(chart) for chart in _list_charts(was)}
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
@@ -67,10 +68,10 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
         if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
-            yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
+            yield uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
 
 
-def _changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
     """Blocks of Terraform that may install a chart with values that are not read, where these differ."""
     before = _list_unread_releases(was)
     for chart, releases in _list_unread_releases(new).items():
@@ -81,7 +82,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
         changed = next(added, next(gone, None))
         if chart in before and changed is not None:
             reason = f"its values for the chart {chart} change, and are not read: pools and classes may change, too"
-            yield Uncompared(changed.span, changed.label, reason, True)
+            yield uncompared(changed.span, changed.label, reason, True)
 
 
 def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
@@ -106,7 +107,7 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
     }
 
 
-def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
     """What may give values to charts with objects in ways that are not worked out, where it differs."""
     taken = {
         path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts
@@ -122,7 +123,7 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
                 reason = (
                     f"it may give values to the chart {chart}, and is not read: pools and classes may change, too"
                 )
-                yield Uncompared(found.at, found.name, reason, True)
+                yield uncompared(found.at, found.name, reason, True)
 
 
 def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[InputText]]:

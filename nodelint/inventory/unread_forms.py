@@ -6,19 +6,34 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.files.discover import SET_ASIDE, YAML_ENDINGS
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
-from nodelint.report.skipped import Unread
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
+
+
+class Unread(NamedTuple):
+    """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
+
+    `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
+    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
+    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    objects: int
+    way: str | None
+    values: tuple[str, ...] = ()
+
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -71,21 +86,22 @@ _WORD = re.compile("kind|kubernetes:karpenter")
 
 def unread(
     found: Discovery,
-    settings: Settings,
+    tools: Collection[str] = (),
     objects: Sequence[Object] = (),
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
 ) -> list[Unread]:
     """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
 
+    `tools` are those of `kustomize` and `helm` that the run asks to render.
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
     if not found.folders:
         return [*_missed(found)]
     unread = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
-    if not settings.kustomize:
+    if "kustomize" not in tools:
         unread += _overlays(objects, shown_already)
-    if not settings.helm:
+    if "helm" not in tools:
         unread += _charts(objects, built)
     return unread
 

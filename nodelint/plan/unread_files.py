@@ -10,7 +10,8 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
-from nodelint.plan.unread import UnreadFile, UnreadFiles
+from nodelint.model.gap import FilePlace, Gap
+from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
 from nodelint.text.syntax_errors import SetAside
@@ -20,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.commands._revisions import Read
     from nodelint.forms.rendered import Built
+    from nodelint.plan.read_side import Read
     from nodelint.text import SourceText
     from nodelint.text.syntax_errors import SyntaxProblem
 
@@ -31,7 +32,7 @@ _LARGEST = 16 << 20
 def find_unread_files(was: Read, new: Read) -> UnreadFiles:
     """The files that differ and that a side cannot read, with the objects that are made of them."""
     sides = [_Side(0, was), _Side(1, new)]
-    unread: dict[tuple[int, str], UnreadFile] = {}
+    unread: dict[tuple[int, str], Gap] = {}
     inputs = sorted({path for side in sides for path in side.list_inputs()})
     for side, other in (sides, sides[::-1]):
         for path in (*side.list_broken(), *inputs):
@@ -41,13 +42,14 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
                     unread[side.number, path] = found
     for side, other in (sides, sides[::-1]):
         for found in side.list_unbuilt(other):
-            unread.setdefault((side.number, found.path), found)
+            unread.setdefault((side.number, found.subject), found)
     files = [*unread.values()]
     if not files:
         return UnreadFiles()
     of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
     of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
-    return UnreadFiles(files, of_builds, of_paths)
+    of_sides = [[gap for (side, _), gap in unread.items() if side == number] for number in (0, 1)]
+    return UnreadFiles(of_sides, of_builds, of_paths)
 
 
 class _Side:
@@ -117,13 +119,13 @@ class _Side:
 
             yield from map(self.below, list_inputs(self._read_sources, self.builds))
 
-    def find_fault(self, path: str, other: _Side) -> UnreadFile | None:
+    def find_fault(self, path: str, other: _Side) -> Gap | None:
         """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""
         data = self.content(path)
         if data is None:
             return None
         if isinstance(data, str):
-            return self._unread(path, Source(path, ""), 0, data)._replace(is_folder=path in self._closed_folders)
+            return self._unread(path, Source(path, ""), 0, data, path in self._closed_folders)
         from nodelint.inventory.syntax_check import find_fault
 
         source, fault = find_fault(self._whole(path), data)
@@ -156,27 +158,27 @@ class _Side:
         whole = {os.path.abspath(os.path.join(root, path)) for root in (self._root, self._read.root)}
         return any(whole & set(built.replaces) for built in self.builds)
 
-    def _unread(self, path: str, source: SourceText, offset: int, reason: str) -> UnreadFile:
+    def _unread(self, path: str, source: SourceText, offset: int, reason: str, is_folder: bool = False) -> Gap:
         shown = Source(self._display_path(path), source.text)
-        return UnreadFile(self.number, path, Span(shown, offset, offset), reason, source.text)
+        return unread_file(self.number, path, Span(shown, offset, offset), reason, is_folder)
 
     def _display_path(self, path: str) -> str:
         """A path as it is named in reports: that of the work tree, for a revision."""
         root = self._read.above or self._read.root
         return os.path.relpath(os.path.join(root, path)).replace(os.sep, "/")
 
-    def list_unbuilt(self, other: _Side) -> Iterator[UnreadFile]:
+    def list_unbuilt(self, other: _Side) -> Iterator[Gap]:
         """The overlays and charts that this side does not build, and the other does or does in another state."""
         for overlay in self._read.inventory.unbuilt:
-            folder = self.below(overlay.folder)
-            path = self.below(overlay.why.path)
-            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.folder) == folder]
+            folder = self.below(overlay.subject)
+            path = self.below(overlay.path)
+            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.subject) == folder]
             if theirs and self.content(path) == other.content(path):
                 continue
-            line = overlay.at.source.position(overlay.at.start).offset
-            yield self._unread(folder, overlay.at.source, line, overlay.why.reason)._replace(
-                at=Span(Source(self._display_path(path), overlay.at.source.text), line, line)
-            )
+            at = Span(Source(path, ""), 0, 0) if isinstance(overlay.place, FilePlace) else overlay.at
+            line = at.source.position(at.start).offset
+            shown = Span(Source(self._display_path(path), at.source.text), line, line)
+            yield self._unread(folder, at.source, line, overlay.reason)._replace(place=shown)
         rendering = self._read.built
         for place, reason in rendering.problems if rendering is not None else ():
             path = self.below(place)
@@ -186,7 +188,7 @@ class _Side:
 
     # -- what is made of it
 
-    def match_builds(self, files: Sequence[UnreadFile]) -> Iterator[tuple[Built, UnreadFile]]:
+    def match_builds(self, files: Sequence[Gap]) -> Iterator[tuple[Built, Gap]]:
         """What is built with a file that a side cannot read."""
         for built in self.builds:
             parts = {self.below(part) for part in (*built.parts, built.cluster)}
@@ -194,9 +196,7 @@ class _Side:
             if cause is not None:
                 yield built, cause
 
-    def match_paths(
-        self, files: Sequence[UnreadFile], other: _Side, of_builds: dict[int, UnreadFile]
-    ) -> Iterator[tuple[str, UnreadFile]]:
+    def match_paths(self, files: Sequence[Gap], other: _Side, of_builds: dict[int, Gap]) -> Iterator[tuple[str, Gap]]:
         """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
         from nodelint.forms.lib.chart_places import chart_of
 
@@ -210,7 +210,7 @@ class _Side:
             if cause is not None:
                 yield path, cause
 
-    def _match(self, parts: set[str], cluster: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
+    def _match(self, parts: set[str], cluster: str, files: Sequence[Gap]) -> Gap | None:
         """The first of the files that is among some parts, or in their module or chart."""
         from nodelint.forms.lib.chart_places import chart_of
 
@@ -219,8 +219,8 @@ class _Side:
         charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
         folders = {os.path.join(_without_dot(self.below(chart)), "") for chart in charts}
         for gap in files:
-            in_module = gap.path.endswith(TABLE.module_files) and os.path.dirname(gap.path) in modules
-            if gap.path in parts or in_module or any(_is_in_chart(gap.path, folder) for folder in folders):
+            in_module = gap.subject.endswith(TABLE.module_files) and os.path.dirname(gap.subject) in modules
+            if gap.subject in parts or in_module or any(_is_in_chart(gap.subject, folder) for folder in folders):
                 return gap
         return None
 
