@@ -323,7 +323,7 @@ def patched(patch: str) -> dict[str, str]:
         doubled_components(30),
         patched("".join(f"- {{op: copy, from: /spec, path: /spec/x{n}}}\n" for n in range(60))),
         patched("".join(f"- {{op: add, path: {'/a' * n}, value: {{}}}}\n" for n in range(1, 500))),
-        patched("".join(f"- {{op: add, path: /metadata/labels/l{n}, value: a}}\n" for n in range(600))),
+        patched("".join(f"- {{op: add, path: /spec/x{n}, value: a}}\n" for n in range(600))),
     ],
     ids=["diamond", "components", "copies", "steps", "operations"],
 )
