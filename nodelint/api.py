@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.terraform import terraform_blocks
+    from nodelint.forms.terraform import terraform_blocks, terraform_trace
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -85,7 +85,6 @@ if TYPE_CHECKING:
         releases,
         requirement,
         support,
-        terraform_trace,
     )
     from nodelint.model.documents import objects
     from nodelint.rule import fixes, remedies
@@ -177,7 +176,7 @@ _MODULES = {
         "snapshot",
         "type_set",
     ),
-    "nodelint.forms.terraform": ("terraform_blocks",),
+    "nodelint.forms.terraform": ("terraform_blocks", "terraform_trace"),
     "nodelint.karpenter": (
         "controller",
         "controller_settings",
@@ -203,7 +202,6 @@ _MODULES = {
         "releases",
         "requirement",
         "support",
-        "terraform_trace",
     ),
     "nodelint.rule": (
         "fixes",

@@ -35,6 +35,12 @@ from nodelint.api import (
     providers=["auto-mode"],
     subject="instance types",
     source="https://docs.aws.amazon.com/eks/latest/userguide/auto-reference.html",
+    cel=(
+        "object.spec.template.spec.requirements.all(r, r.key != 'kubernetes.io/os' && r.key != "
+        "'beta.kubernetes.io/os' && r.key != 'node.kubernetes.io/windows-build' || (r.key == "
+        "'node.kubernetes.io/windows-build' ? r.operator in ['NotIn', 'DoesNotExist'] : !(r.operator == "
+        "'NotIn' && 'linux' in r.values) && !(r.operator == 'In' && 'windows' in r.values)))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in pool_requirements.requirements_of(pool):

@@ -3,7 +3,8 @@
 Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
 `duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of
 the NodePool reach running nodes only when the nodes expire. Without `reasons`, no node is consolidated either, not
-even an empty one. The rule also finds budgets that take turns and together leave no minute of a week.
+even an empty one, and from 1.15.0 on node repair (feature gate NodeRepair) replaces no broken node. The rule also
+finds budgets that take turns and together leave no minute of a week.
 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
@@ -50,6 +51,12 @@ CHANGES = "new images and changed manifests"
         "core:pkg/apis/v1/nodepool.go@v1.14.0:355",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
+    cel=(
+        "!has(object.spec.disruption) || !has(object.spec.disruption.budgets) || "
+        "object.spec.disruption.budgets.all(b, !(b.nodes in ['0', '0%']) || has(b.schedule) || "
+        "(has(b.reasons) && (!('Drifted' in b.reasons) || !object.spec.disruption.budgets.exists(w, "
+        "has(w.schedule) && !(w.nodes in ['0', '0%']) && (!has(w.reasons) || 'Drifted' in w.reasons)))))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.find("spec", "disruption", "budgets")

@@ -33,6 +33,11 @@ PREFIX = "kubernetes.io/cluster/"
         "https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html",
         "https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/deploy/security_groups/",
     ],
+    cel=(
+        "!has(object.spec.securityGroupSelectorTerms) || object.spec.securityGroupSelectorTerms.all(t, "
+        "has(t.name) || has(t.id) || !has(t.tags) || size(t.tags) != 1 || !t.tags.exists(k, "
+        "k.startsWith('kubernetes.io/cluster/')))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.security_group_terms:

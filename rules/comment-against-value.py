@@ -27,6 +27,24 @@ spec.template.spec.requirements:
   - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]} # prefer spot
 ```
 
+A budget of 0 whose comment says that the pool is emptied: a budget is the number of nodes that may go at once.
+
+```yaml bad frame=pool
+spec.disruption.budgets:
+  - nodes: "0" # empty the pool at night
+    schedule: "0 22 * * *"
+    duration: 6h
+  - nodes: "10%"
+```
+
+```yaml good frame=pool
+spec.disruption.budgets:
+  - nodes: "0" # keep all nodes in office hours
+    schedule: "0 9 * * mon-fri"
+    duration: 8h
+  - nodes: "10%"
+```
+
 A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
 
 `Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" beside
@@ -153,6 +171,21 @@ SAYS = (
     (r"\bon[- ]demand only\b|\bonly on[- ]demand\b", "on-demand only", frozenset({"on-demand"})),
     (r"\bspot only\b|\bonly spot\b", "spot only", frozenset({"spot"})),
 )
+EMPTIES = (
+    r"\bempt(?:y|ies)\s+(?:(?:the|this|all|every|each|whole|of)\s+){1,3}(?:nodes?\b|(?:node)?pools?\b)"
+    r"|\b(?:drains?|removes?|terminates?|deletes?|scales?|shuts?|takes?|taken|tears?)\s+(?:down\s+)?"
+    r"(?:(?:all|every|the whole|the entire)\s+(?:the\s+|of the\s+)?)(?:nodes?\b|(?:node)?pool\b)"
+    r"|\b(?:pool|nodes)\s+(?:may|can|will|are to|is to)\s+be\s+(?:taken down|removed|drained|emptied|terminated)\b"
+    r"|\bscales?\s+(?:the\s+\w+\s+)?(?:down\s+)?to\s+(?:zero|0)\b"
+)
+"""What a comment says of a budget of 0 that is meant to let nodes go."""
+
+KEEPS = (
+    r"\b(not?|never|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b"
+    r"|n't\b"
+)
+"""What makes such a comment one that says the contrary."""
+
 PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"
 
 
@@ -176,6 +209,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield from _durations(pool)
     yield from _counts(pool)
     yield from _capacity(pool)
+    yield from _zero_budgets(pool)
 
 
 def _bounds(pool: NodePool) -> Findings:
@@ -201,9 +235,13 @@ def _bounds(pool: NodePool) -> Findings:
 
 def _comment(line: RequirementLine) -> str:
     """The comments inside a requirement and those right above it."""
-    text = line.node.source.text
-    start = text.rfind("\n", 0, line.node.start) + 1
-    end = text.find("\n", line.values_node.end)
+    return _comments_around(line.node.source.text, line.node.start, line.values_node.end)
+
+
+def _comments_around(text: str, start: int, end: int) -> str:
+    """The comments from a place to the end of a line, and those right above it."""
+    start = text.rfind("\n", 0, start) + 1
+    end = text.find("\n", end)
     found = [_behind_hash(comment_line) for comment_line in text[start : end if end >= 0 else len(text)].split("\n")]
     while start > 0:
         before = text.rfind("\n", 0, start - 1) + 1
@@ -247,6 +285,25 @@ def _counts(pool: NodePool) -> Findings:
         found = _only(COUNT, _behind(node))
         if found is not None and found[1] + ("%" if found[2] else "") != str(node.value):
             yield _finding(node, found[0], str(node.value))
+
+
+def _zero_budgets(pool: NodePool) -> Findings:
+    """Budgets of 0 whose comment says that nodes go while they are in force."""
+    budgets = pool.node.find("spec", "disruption", "budgets")
+    for item in budgets.items if budgets is not None else ():
+        nodes = item.get("nodes")
+        if nodes is None or str(nodes.value) not in ("0", "0%"):
+            continue
+        comment = _comments_around(item.source.text, item.start, item.end)
+        found = re.search(EMPTIES, comment.lower())
+        if found is not None and not re.search(KEEPS, comment.lower()):
+            yield Finding(
+                at=fixes.visible_node(nodes),
+                message=f"the comment says `{messages.short(found[0], 40)}`, and a budget of 0 lets no node go",
+                severity="info",
+                note="Karpenter disrupts no node of the pool while this budget is in force",
+                help="give the budget the number of nodes that may go at once, or correct the comment",
+            )
 
 
 def _capacity(pool: NodePool) -> Findings:

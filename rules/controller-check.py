@@ -167,6 +167,7 @@ from nodelint.api import (
         "provider:pkg/providers/amifamily/bottlerocket.go@v1.14.1:202",
         "provider:pkg/providers/amifamily/bootstrap/bottlerocket.go@v1.14.1:56",
     ],
+    tags=["admission", "release-dependent", "controller"],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(

@@ -43,6 +43,13 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, fixes, 
         "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
         "https://aws.amazon.com/ebs/pricing/",
     ],
+    cel=(
+        "!has(object.spec.blockDeviceMappings) || object.spec.blockDeviceMappings.all(m, !has(m.ebs) || "
+        "!has(m.ebs.volumeType) || (m.ebs.volumeType == 'gp3' ? (has(m.ebs.iops) && m.ebs.iops > 3000 ? "
+        "double(m.ebs.iops - 3000) * 0.005 : 0.0) + (has(m.ebs.throughput) && m.ebs.throughput > 125 ? "
+        "double(m.ebs.throughput - 125) * 0.04 : 0.0) < double($usd) : !(m.ebs.volumeType in ['io1', "
+        "'io2']) || !has(m.ebs.iops) || double(m.ebs.iops) * 0.065 < double($usd)))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context, *, usd: int = 30) -> Findings:
     mappings = node_class.node.find("spec", "blockDeviceMappings")

@@ -27,6 +27,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, r
     renamed=("dead-default",),
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
+    tags=["template-code"],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source

@@ -38,6 +38,7 @@ _MOST = 4
     gives_way_to=["removed-api"],
     subject="objects",
     source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+    tags=["names"],
 )
 def check(obj: Object, context: Context) -> Findings:
     same = context.duplicates(obj)

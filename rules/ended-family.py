@@ -36,6 +36,17 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manif
         "https://docs.aws.amazon.com/eks/latest/userguide/eks-ami-deprecation-faqs.html",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
+    cel=(
+        "has(object.spec.amiSelectorTerms) && object.spec.amiSelectorTerms.exists(t, has(t.alias)) ? "
+        "!object.spec.amiSelectorTerms.exists(t, has(t.alias) && t.alias.startsWith('al2@')) : "
+        "!has(object.spec.amiFamily) || object.spec.amiFamily != 'AL2' || "
+        "(has(object.spec.amiSelectorTerms) && size(object.spec.amiSelectorTerms) > 0 && "
+        "object.spec.amiSelectorTerms.all(t, (has(t.owner) && t.owner == '099720109477') || (has(t.name) "
+        "&& t.name.lowerAscii().contains('ubuntu')) || (has(t.ssmParameter) && "
+        "t.ssmParameter.lowerAscii().contains('ubuntu')) || (has(t.tags) && t.tags.exists(k, "
+        "t.tags[k].lowerAscii().contains('ubuntu')))))"
+    ),
+    tags=["ended-image"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node, family = node_class.node.find("spec", "amiFamily"), str(node_class.ami_family)

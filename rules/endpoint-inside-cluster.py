@@ -58,6 +58,7 @@ _INSIDE = re.compile(
         "https://karpenter.sh/docs/reference/settings/",
     ],
     mentions=controller_settings.MENTIONS,
+    tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
     known = {source.path, *(file.path for file in context.files)}

@@ -24,6 +24,7 @@ from nodelint.api import Context, Finding, Findings, Node, Object, Suggestion, e
         "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
         "https://karpenter.sh/docs/upgrading/upgrade-guide/",
     ],
+    tags=["admission", "release-dependent"],
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

@@ -80,6 +80,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, messages
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",
         "https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html",
     ],
+    tags=["template-code"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     source = pool.source

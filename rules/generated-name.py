@@ -29,6 +29,19 @@ FIXED = "give it a fixed name, or have the tool that creates it write the name h
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
+    cel=(
+        "(!has(object.spec.role) || !object.spec.role.matches('20[0-9]{16}[0-9a-f]{8}$') && "
+        "(!(object.spec.role.matches('.-[0-9A-Z]{12,13}$') || "
+        "object.spec.role.matches('^eksctl-.*-?[0-9A-Za-z]{12,13}$')) || "
+        "object.spec.role.matches('-([0-9]{12,13}|[A-Za-z]{12,13})$') || "
+        "!object.spec.role.matches('-[0-9A-Za-z]{12,13}$'))) && (!has(object.spec.instanceProfile) || "
+        "(!object.spec.instanceProfile.matches('20[0-9]{16}[0-9a-f]{8}$') && "
+        "(!(object.spec.instanceProfile.matches('.-[0-9A-Z]{12,13}$') || "
+        "object.spec.instanceProfile.matches('^eksctl-.*-?[0-9A-Za-z]{12,13}$')) || "
+        "object.spec.instanceProfile.matches('-([0-9]{12,13}|[A-Za-z]{12,13})$') || "
+        "!object.spec.instanceProfile.matches('-[0-9A-Za-z]{12,13}$')) && "
+        "!object.spec.instanceProfile.matches('^eks-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for field, what in (("role", "role"), ("instanceProfile", "instance profile")):

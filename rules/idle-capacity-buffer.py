@@ -45,6 +45,7 @@ _SERVED = "autoscaling.x-k8s.io/v1beta1"
         "core:pkg/controllers/capacitybuffer/controller.go@v1.14.0:160",
         "https://karpenter.sh/docs/concepts/capacitybuffers/",
     ],
+    tags=["workloads"],
 )
 def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Findings:
     spec = buffer.node.get("spec")

@@ -68,6 +68,7 @@ _MEANT = ("true", "yes", "on", "1", "enabled")
     fix="unsafe",
     subject="disruption",
     source="core:pkg/utils/pod/scheduling.go@v1.14.1:210",
+    tags=["workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
     of_pod = workload.pod_metadata

@@ -104,7 +104,7 @@ def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
             way = f"set `{keys.ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
-            if unknown.missing is not None:
+            if unknown.fact is not None:
                 way = f"; or {way}" if is_asked else f": {way}, or ask AWS with `nodelint refresh`"
                 yield unknown.skip(suffix=way)
             else:

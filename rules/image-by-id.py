@@ -28,6 +28,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images,
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
         "https://karpenter.sh/docs/tasks/managing-amis/",
     ],
+    cel="!has(object.spec.amiSelectorTerms) || !object.spec.amiSelectorTerms.all(t, has(t.id))",
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms = [term for term in node_class.ami_terms if isinstance(term.id, str)]

@@ -31,6 +31,15 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images,
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
+    cel=(
+        "!has(object.spec.amiSelectorTerms) || object.spec.amiSelectorTerms.all(t, has(t.name) || "
+        "!has(t.tags) || t.tags.all(k, (size(t.tags) != 1 && !k.contains('discovery')) || "
+        "!((has(object.spec.securityGroupSelectorTerms) && "
+        "object.spec.securityGroupSelectorTerms.exists(s, has(s.tags) && k in s.tags && s.tags[k] == "
+        "t.tags[k])) || (has(object.spec.subnetSelectorTerms) && "
+        "object.spec.subnetSelectorTerms.exists(s, has(s.tags) && k in s.tags && s.tags[k] == "
+        "t.tags[k])))))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if context.facts:

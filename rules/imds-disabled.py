@@ -27,6 +27,11 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html",
         "core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:48",
     ],
+    cel=(
+        "!has(object.spec.metadataOptions) || !has(object.spec.metadataOptions.httpEndpoint) || "
+        "object.spec.metadataOptions.httpEndpoint != 'disabled' || (has(object.spec.amiFamily) && "
+        "object.spec.amiFamily == 'Custom')"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     node = node_class.node.find("spec", "metadataOptions", "httpEndpoint")

@@ -27,6 +27,12 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
         "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
     ],
+    cel=(
+        "!has(object.spec.metadataOptions) || !has(object.spec.metadataOptions.httpPutResponseHopLimit) "
+        "|| object.spec.metadataOptions.httpPutResponseHopLimit <= 1 || "
+        "(has(object.spec.metadataOptions.httpEndpoint) && object.spec.metadataOptions.httpEndpoint == "
+        "'disabled')"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     options = node_class.node.find("spec", "metadataOptions")

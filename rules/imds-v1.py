@@ -28,6 +28,12 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html",
     ],
+    cel=(
+        "!has(object.spec.metadataOptions) || !has(object.spec.metadataOptions.httpTokens) || "
+        "object.spec.metadataOptions.httpTokens != 'optional' || "
+        "(has(object.spec.metadataOptions.httpEndpoint) && object.spec.metadataOptions.httpEndpoint == "
+        "'disabled')"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     options = node_class.node.find("spec", "metadataOptions")

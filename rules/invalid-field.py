@@ -58,6 +58,7 @@ from nodelint.api import (
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:33",
         "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
     ],
+    tags=["admission", "release-dependent"],
 )
 def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):

@@ -78,6 +78,7 @@ GATE = "whether the feature gate NodeClassCEL is on is not known; without it no 
     mentions=["kubelet"],
     subject="kubelet",
     source="https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet",
+    tags=["admission"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     written_expressions = expressions.expressions(node_class)

@@ -56,6 +56,16 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
         "core:pkg/apis/v1/labels.go@v1.14.0:50",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
+    cel=(
+        "(!has(object.metadata.annotations) || !('karpenter.sh/do-not-disrupt' in "
+        "object.metadata.annotations)) && (!has(object.spec.template.metadata) || "
+        "!has(object.spec.template.metadata.annotations) || "
+        "object.spec.template.metadata.annotations.all(k, !(k in ['node.alpha.kubernetes.io/ttl', "
+        "'karpenter.sh/do-not-evict', 'karpenter.sh/do-not-consolidate', "
+        "'cluster-autoscaler.kubernetes.io/scale-down-disabled', "
+        "'cluster-autoscaler.kubernetes.io/safe-to-evict']) && (k != 'karpenter.sh/do-not-disrupt' || "
+        "object.spec.template.metadata.annotations[k] != 'true')))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     template = pool.node.find("spec", "template", "metadata", "annotations")

@@ -28,6 +28,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
         "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
+    cel="!has(object.spec.template.spec.expireAfter) || object.spec.template.spec.expireAfter != 'Never'",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.find_field("spec", "template", "spec", "expireAfter")

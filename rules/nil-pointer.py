@@ -24,6 +24,7 @@ from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects
     subject="templates",
     source="https://helm.sh/docs/chart_best_practices/values/",
     mentions=["{{"],
+    tags=["template-code"],
 )
 def check(source: Source, context: Context) -> Findings:
     if not any(True for _ in objects(source)):

@@ -65,6 +65,7 @@ ON_THE_WAY = ("pending", "transient")
         "provider:pkg/controllers/nodeclass/ami.go@v1.14.1:51",
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:173",
     ],
+    tags=["release-dependent", "controller"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "images")

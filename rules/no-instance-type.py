@@ -129,7 +129,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _check_pool(pool: NodePool, context: Context) -> Findings:
     if not pool.requirements and not pool.template_labels:
         return
-    if pool.provider == "other":
+    if not pool.has_ec2_types:
         yield from _clash(pool, context)
         return
     resolution = context.resolution(pool)
@@ -230,7 +230,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = "; ".join(reason for types, reason in resolution.class_removed if types & line.kept)
     elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
-    company = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
+    company = " in EKS Auto Mode" if resolution.pool.provider == "auto-mode" else " with this class"
     under = company if hint else ""
     unlisted = bool(line.kept) and hint == resolve.not_listed()  # AWS may have added the family since
     if hint is None and unit is not None:

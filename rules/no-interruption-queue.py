@@ -83,6 +83,7 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
         "https://karpenter.sh/docs/reference/settings/",
     ],
     mentions=controller_settings.MENTIONS,
+    tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()

@@ -18,8 +18,8 @@ rules:
   no-pool-for-workload: {pools: complete}
 ```
 
-A workload is told as well where the NodePools have fewer domains than `minDomains` of its spread asks for, so that
-some of its pods stay pending.
+A workload is told as well where some of its pods stay pending: where the NodePools have fewer domains than
+`minDomains` of its spread asks for, or where their limits leave no room for all of its `replicas`.
 
 Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
 `DoesNotExist`), of pods for which the nodes of a static NodePool may have room, of a workload whose labels a file
@@ -79,6 +79,7 @@ _START = "no NodePool takes its pods"
     subject="pools",
     source="core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
     options={"pools": "`complete` where the cluster has no nodes beside those of the NodePools here, else `partial`"},
+    tags=["workloads", "demanding-workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
     if workload.partial or workload.is_daemon or workload.pod_spec is None or context.pools_elsewhere:
@@ -93,8 +94,8 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
             at=found.crowding.node,
             message=found.crowding.brief,
             severity="error" if pools == "complete" else "info" if for_others else None,
-            note=f"{found.crowding.text}: the others stay pending, unless nodes of others are in more of them",
-            help="let the pools have more of them, or lower `minDomains`",
+            note=f"{found.crowding.text}: the others stay pending, unless nodes of others take them",
+            help=found.crowding.help,
         )
         return
     on_purpose = found.ignored is not None and found.ignored.on_purpose

@@ -39,6 +39,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
         "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html",
         "https://aws.amazon.com/eks/pricing/",
     ],
+    tags=["stated-release"],
 )
 def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
     if context.today is None:

@@ -1,6 +1,6 @@
 r"""A limit on `nodes` of a dynamic NodePool, for a Karpenter that does not keep it when it launches nodes for pods.
 
-Before 1.12.0 `limits.nodes` counts for static NodePools (`replicas`) alone. A dynamic pool launches as many nodes as
+Before 1.11.0 `limits.nodes` counts for static NodePools (`replicas`) alone. A dynamic pool launches as many nodes as
 its pods need, past this limit. Until the upgrade, a limit of `cpu` or `memory` is what stops it.
 
 ```yaml bad frame=pool karpenter=1.8.3
@@ -19,11 +19,12 @@ from nodelint.api import Context, Finding, Findings, NodePool, rule
     on=NodePool,
     group="practice",
     severity="info",
-    releases="<1.12.0",
+    releases="<1.11.0",
     gives_way_to=["invalid-field", "unknown-limit", "removed-api"],
     mentions=["nodes"],
     subject="pools",
-    source="core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.12.0:560",
+    source="core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.11.0:607",
+    cel="has(object.spec.replicas) || !has(object.spec.limits) || !('nodes' in object.spec.limits)",
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limit = pool.node.find("spec", "limits", "nodes")
@@ -32,6 +33,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=limit,
         message=f"Karpenter {context.karpenter} does not keep `limits.nodes` of a dynamic NodePool",
-        note="it launches as many nodes as the pods need; from 1.12.0 on the limit holds",
-        help="limit `cpu` or `memory` as well, or upgrade to 1.12 or newer",
+        note="it launches as many nodes as the pods need; from 1.11.0 on the limit holds",
+        help="limit `cpu` or `memory` as well, or upgrade to 1.11 or newer",
     )

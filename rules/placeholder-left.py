@@ -61,6 +61,7 @@ DOCUMENTED_ACCOUNT = "123456789012"
         "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html",
     ],
+    tags=["names"],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
@@ -133,36 +134,39 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             yield data.places.locate(at, at + len(left)) if at >= 0 else data.places.locate(start, end), left
 
 
-def _word(node: Node) -> str | None:
+def _word(node: Node, is_key: bool) -> str | None:
     """A word for what should stand there: the whole value of a field, or the cluster in a key."""
     if not isinstance(node.value, str):
         return None
-    entry = next((e for e in node.parent.entries if node in (e.key, e.value)), None) if node.parent else None
-    written = node.value
-    if entry is not None and (entry.key is node or entry.name == "key"):
-        written = written.partition("kubernetes.io/cluster/")[2]  # other keys may well be called so
+    # Other keys may well be called so.
+    written = node.value.partition("kubernetes.io/cluster/")[2] if is_key else node.value
     return written if dummy_values.stand_in_name(written) else None
 
 
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
     """Values of one line that hold such a text, each with it."""
     found: list[tuple[Node | Span, str]] = []
-    for value in _values(node):
+    for value, is_key in _values(node):
         if value.kind != "scalar" or "\n" in value.text:
             continue
-        left = dummy_values.is_dummy_value(value.unquoted) or _word(value)
+        left = dummy_values.is_dummy_value(value.unquoted) or _word(value, is_key)
         if left is not None:
             found.append((value, left))
     return found
 
 
-def _values(node: Node) -> Iterator[Node]:
-    """The nodes of an object in the order written, those below its annotations left out."""
-    pending = [node]
+def _values(node: Node) -> Iterator[tuple[Node, bool]]:
+    """The nodes of an object in the order written, those below its annotations left out, and which are keys.
+
+    The value of a field `key` is one, such as that of a requirement.
+    """
+    pending = [(node, False)]
     while pending:
-        child = pending.pop()
-        yield child
-        below = list(child.items)
+        child, is_key = pending.pop()
+        yield child, is_key
+        below = [(item, False) for item in child.items]
         for entry in child.entries:
-            below += [entry.key] if entry.name == "annotations" else [entry.key, entry.value]
+            below.append((entry.key, True))
+            if entry.name != "annotations":
+                below.append((entry.value, entry.name == "key"))
         pending += reversed(below)

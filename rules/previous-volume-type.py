@@ -36,6 +36,10 @@ BETTER = {
         "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
     ],
+    cel=(
+        "!has(object.spec.blockDeviceMappings) || object.spec.blockDeviceMappings.all(m, !has(m.ebs) || "
+        "!has(m.ebs.volumeType) || !(m.ebs.volumeType in ['gp2', 'io1', 'standard']))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.find("spec", "blockDeviceMappings")

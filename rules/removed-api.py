@@ -88,6 +88,7 @@ _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": gvk.CLASS_KIND}
         "provider:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml@v0.37.0:24",
         "https://karpenter.sh/docs/upgrading/upgrade-guide/",
     ],
+    tags=["admission", "retired-api"],
 )
 def check(obj: Object, context: Context) -> Findings:
     at = obj.node.get("apiVersion") or obj.node

@@ -45,6 +45,7 @@ from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
         "https://yaml.org/spec/1.2.2/#3213-node-comparison",
         "https://helm.sh/docs/chart_template_guide/control_structures/",
     ],
+    tags=["template-code"],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source

@@ -29,6 +29,11 @@ from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
         "core:pkg/controllers/static/provisioning/controller.go@v1.14.0:97",
         "core:pkg/controllers/disruption/staticdrift.go@v1.14.0:69",
     ],
+    cel=(
+        "!has(object.spec.replicas) || object.spec.replicas == 0 || !has(object.spec.limits) || "
+        "!('nodes' in object.spec.limits) || !string(object.spec.limits.nodes).matches('^[0-9]+$') || "
+        "int(string(object.spec.limits.nodes)) > object.spec.replicas"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     replicas, limit = pool.node.find("spec", "replicas"), pool.node.find("spec", "limits", "nodes")

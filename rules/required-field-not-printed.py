@@ -75,6 +75,7 @@ from nodelint.api import (
         "core:pkg/apis/v1/nodepool.go@v1.14.0:42",
         "https://helm.sh/docs/howto/charts_tips_and_tricks/",
     ],
+    tags=["template-code"],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(obj, context, RuleCheck(_check_condition), RuleCheck(_check_default, severity="info"))

@@ -46,6 +46,10 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, c
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
+    cel=(
+        "!has(object.spec.template.spec.terminationGracePeriod) || "
+        "duration(object.spec.template.spec.terminationGracePeriod) > duration('$minutesm')"
+    ),
 )
 def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30) -> Findings:
     node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")

@@ -40,6 +40,13 @@ from nodelint.api import (
         "core:pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.0:116",
         "https://docs.cilium.io/en/stable/installation/taints/",
     ],
+    cel=(
+        "!has(object.spec.template.spec.taints) || object.spec.template.spec.taints.all(t, "
+        "!t.key.endsWith('/agent-not-ready') || !(t.key.startsWith('nidhogg.uswitch.com/') || "
+        "t.key.startsWith('readiness.k8s.io/') || t.key in ['ebs.csi.aws.com/agent-not-ready', "
+        "'efs.csi.aws.com/agent-not-ready', 'fsx.csi.aws.com/agent-not-ready', "
+        "'node.cilium.io/agent-not-ready', 's3.csi.aws.com/agent-not-ready']))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.find("spec", "template", "spec")

@@ -29,6 +29,11 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, m
         "core:pkg/apis/v1/labels.go@v1.14.0:68",
         "core:pkg/apis/v1/taints.go@v1.14.0:27",
     ],
+    cel=(
+        "!has(object.spec.template.spec.taints) || object.spec.template.spec.taints.all(t, t.key in "
+        "['karpenter.sh/disrupted', 'karpenter.sh/unregistered'] || "
+        "!t.key.matches('^([^/]*[.])?(karpenter[.]sh|karpenter[.]k8s[.]aws)/'))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in pool.taints:

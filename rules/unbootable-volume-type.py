@@ -26,6 +26,16 @@ UNBOOTABLE = ("st1", "sc1")
     mentions=["blockDeviceMappings"],
     subject="disks",
     source=["https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"],
+    cel=(
+        "!has(object.spec.blockDeviceMappings) || object.spec.blockDeviceMappings.all(m, !has(m.ebs) || "
+        "!has(m.ebs.volumeType) || !(m.ebs.volumeType in ['st1', 'sc1']) || !has(m.deviceName) || "
+        "!((m.deviceName == '/dev/xvda' && ((has(object.spec.amiSelectorTerms) && "
+        "object.spec.amiSelectorTerms.exists(t, has(t.alias) && !t.alias.startsWith('windows'))) || "
+        "(has(object.spec.amiFamily) && object.spec.amiFamily in ['AL2', 'AL2023', 'Bottlerocket']))) || "
+        "(m.deviceName == '/dev/sda1' && ((has(object.spec.amiSelectorTerms) && "
+        "object.spec.amiSelectorTerms.exists(t, has(t.alias) && t.alias.startsWith('windows'))) || "
+        "(has(object.spec.amiFamily) && object.spec.amiFamily .startsWith('Windows'))))))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.find("spec", "blockDeviceMappings")

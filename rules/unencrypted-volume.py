@@ -56,6 +56,10 @@ HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set
         "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_EbsBlockDevice.html",
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
     ],
+    cel=(
+        "!has(object.spec.blockDeviceMappings) || object.spec.blockDeviceMappings.all(m, !has(m.ebs) || "
+        "has(m.ebs.snapshotID) || (has(m.ebs.encrypted) && m.ebs.encrypted))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings, by_default = node_class.node.find("spec", "blockDeviceMappings"), _encrypts(node_class, context)

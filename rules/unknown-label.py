@@ -75,6 +75,7 @@ CAPACITY = {"SPOT": "spot", "ON_DEMAND": "on-demand"}
         "core:pkg/scheduling/requirements.go@v1.14.0:181",
         "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
     ],
+    tags=["admission", "release-dependent"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     items = list(pool_requirements.requirements_of(pool))

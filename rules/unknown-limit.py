@@ -3,9 +3,6 @@ r"""A key of `spec.limits` that names no resource of a node, so that it limits n
 Karpenter compares each limit with the resource of that very name. CPUs are `cpu`, GPUs of NVIDIA `nvidia.com/gpu`.
 The API server takes any name, and a limit whose resource no node has is never reached.
 
-The strict profile also names `nodes` of a pool without `replicas`, for a release before 1.12.0: there the scheduler
-does not count nodes, and pending pods make the pool grow beyond the limit.
-
 ```yaml bad frame=pool
 spec.limits:
   cores: 500 # a quarter of our quota
@@ -21,7 +18,6 @@ from nodelint.api import (
     NodePool,
     edits,
     messages,
-    releases,
     remedies,
     resolve,
     rule,
@@ -37,17 +33,9 @@ from nodelint.api import (
     subject="pools",
     source="core:pkg/apis/v1/nodepool.go@v1.14.0:190",
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, _: Context) -> Findings:
     limits = list(resolve.limits(pool))
     for limit in limits:
-        if limit.resource == "nodes" and not pool.static and context.karpenter < _COUNTS_NODES:
-            yield Finding(
-                at=limit.at.key_node,
-                message="before Karpenter 1.12.0 `limits.nodes` does not stop pending pods: the pool grows beyond it",
-                severity="info",
-                strict=True,
-                help="limit `cpu` and `memory`",
-            )
         if resolve.known_resource(limit.resource):
             continue
         near = resolve.meant_resource(limit.resource)
@@ -63,7 +51,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-_COUNTS_NODES = releases.Version(1, 12, 0)
 _FIELDS = ("weight", "replicas")
 """Fields of a NodePool that are numbers, as limits are."""
 

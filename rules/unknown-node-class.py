@@ -25,6 +25,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edi
         "core:pkg/controllers/nodepool/readiness/controller.go@v1.14.0:60",
         "https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html",
     ],
+    tags=["names", "class-reference"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref

@@ -90,6 +90,7 @@ MOST_SHOWN = 20
         "core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
         "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
     ],
+    tags=["admission"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item, slips in labels.slips_of(pool, context.catalog):

@@ -34,6 +34,20 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, images
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/block-device-mapping-concepts.html",
     ],
+    cel=(
+        "has(object.spec.blockDeviceMappings) && size(object.spec.blockDeviceMappings) > 0 ? "
+        "(!((has(object.spec.amiSelectorTerms) && object.spec.amiSelectorTerms.exists(t, has(t.alias) && "
+        "!t.alias.startsWith('windows'))) || (has(object.spec.amiFamily) && object.spec.amiFamily in "
+        "['AL2', 'AL2023', 'Bottlerocket'])) || object.spec.blockDeviceMappings.exists(m, "
+        "has(m.deviceName) && m.deviceName == '/dev/xvda') || object.spec.blockDeviceMappings.exists(m, "
+        "!has(m.deviceName))) && (!((has(object.spec.amiSelectorTerms) && "
+        "object.spec.amiSelectorTerms.exists(t, has(t.alias) && t.alias.startsWith('windows'))) || "
+        "(has(object.spec.amiFamily) && object.spec.amiFamily .startsWith('Windows'))) || "
+        "object.spec.blockDeviceMappings.exists(m, has(m.deviceName) && m.deviceName == '/dev/sda1') || "
+        "object.spec.blockDeviceMappings.exists(m, !has(m.deviceName))) : "
+        "has(object.spec.blockDeviceMappings) || !has(object.spec.amiFamily) || object.spec.amiFamily != "
+        "'Custom'"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     spec = node_class.node.get("spec")

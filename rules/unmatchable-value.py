@@ -199,7 +199,7 @@ def _finding(
         shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
         company = f" together with `{messages.short(shown, 40)}`"
     elif not types & resolution.alive:
-        company = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
+        company = " in EKS Auto Mode" if resolution.pool.provider == "auto-mode" else " with this class"
     few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
     subject = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
     return Finding(

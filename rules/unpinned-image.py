@@ -68,6 +68,12 @@ from nodelint.api import (
         "https://karpenter.sh/docs/tasks/managing-amis/",
         "provider:pkg/cloudprovider/drift.go@v1.14.1:49",
     ],
+    cel=(
+        "!has(object.spec.amiSelectorTerms) || object.spec.amiSelectorTerms.all(t, has(t.alias) ? "
+        "!t.alias.endsWith('@latest') || t.alias.startsWith('windows') : has(t.name) ? "
+        "!t.name.matches('[*?]') : has(t.ssmParameter) ? "
+        "!t.ssmParameter.matches('/(recommended|latest|current)(/|$)') : !has(t.tags) || has(t.id))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     image_set = context.images(node_class)

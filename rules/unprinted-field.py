@@ -43,6 +43,7 @@ GENERAL = frozenset(
     mentions=["{{"],
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
+    tags=["template-code"],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source

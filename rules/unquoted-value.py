@@ -67,6 +67,7 @@ from nodelint.api import (
         "https://helm.sh/docs/howto/charts_tips_and_tricks/",
     ],
     mentions=["{{"],
+    tags=["template-code"],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(obj, context, RuleCheck(_check_collection), RuleCheck(_check_text, severity="warning"))

@@ -53,6 +53,7 @@ from nodelint.api import Context, Finding, Findings, Source, Span, controller_se
         "https://karpenter.sh/docs/reference/settings/",
     ],
     mentions=controller_settings.MENTIONS,
+    tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
     known = {source.path, *(file.path for file in context.files)}

@@ -94,6 +94,7 @@ from nodelint.api import (
         "provider:pkg/providers/amifamily/al2023.go@v1.14.1:39",
         "provider:pkg/providers/amifamily/al2.go@v1.14.1:43",
     ],
+    tags=["admission", "release-dependent", "controller"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

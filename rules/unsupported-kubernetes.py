@@ -35,6 +35,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
         "https://karpenter.sh/docs/upgrading/compatibility/",
         "provider:pkg/providers/version/version.go@v1.14.1:43",
     ],
+    tags=["stated-release"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     kubernetes, chosen = context.kubernetes, context.chosen

@@ -48,6 +48,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, cl
     mentions=["taints"],
     subject="pools",
     source="core:pkg/scheduling/taints.go@v1.14.1:72",
+    tags=["workloads", "all-workloads"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:

@@ -104,6 +104,10 @@ from nodelint.api import (
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:139",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
+    cel=(
+        "!has(object.spec.amiSelectorTerms) || object.spec.amiSelectorTerms.all(t, !has(t.owner) || "
+        "!t.owner.contains('*'))"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(

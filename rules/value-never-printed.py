@@ -49,6 +49,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, RuleCheck, Sour
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
     mentions=["{{"],
+    tags=["template-code"],
 )
 def check(source: Source, context: Context) -> Findings:
     yield from run_checks(source, context, RuleCheck(_check_condition), RuleCheck(_check_false))

@@ -31,6 +31,10 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/preserving-volumes-on-termination.html",
     ],
+    cel=(
+        "!has(object.spec.blockDeviceMappings) || object.spec.blockDeviceMappings.all(m, !has(m.ebs) || "
+        "!has(m.ebs.deleteOnTermination) || m.ebs.deleteOnTermination)"
+    ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.find("spec", "blockDeviceMappings")

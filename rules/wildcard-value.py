@@ -76,6 +76,11 @@ _MOST_LISTED = 6
         "core:pkg/scheduling/requirement.go@v1.14.0:275",
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
+    cel=(
+        "object.spec.template.spec.requirements.all(r, !has(r.values) || r.operator in ['Gt', 'Lt', "
+        "'Gte', 'Lte'] || r.values.all(v, !v.contains('*') && !v.contains('?') && (!v.contains('[') || "
+        "!v.contains(']'))))"
+    ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for line in pool.requirements:

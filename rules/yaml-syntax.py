@@ -62,6 +62,7 @@ OBJECT = ("apiVersion", "kind")
     fix="safe",
     subject="objects",
     source="https://yaml.org/spec/1.2.2/",
+    tags=["syntax"],
 )
 def check(source: Source, context: Context) -> Findings:
     conflicts = _conflicts(source.text) if source.problems else []

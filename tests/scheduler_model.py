@@ -442,3 +442,81 @@ def choose(
     if missing:
         return Answer(missing[0])
     return Answer("resources" if (False, True, True) in seen else "requirements")
+
+
+class ModelNode(NamedTuple):
+    """A node that is to be launched: its pool, what is asked of it, the types that hold its pods, and these."""
+
+    pool: int
+    requested_labels: Asked
+    types: tuple[str, ...]
+    pods: tuple[int, ...]
+
+
+def pack(pools: Sequence[ModelPool], specs: Sequence[dict[str, Any]]) -> list[ModelNode]:
+    """The nodes for all pods of one batch, by `Solve` of scheduler.go; `pools` in the order of their weights."""
+    sizes = [of_pods(spec) for spec in specs]
+    order = sorted(range(len(specs)), key=lambda n: [-sizes[n].get(r, Fraction(0)) for r in ("cpu", "memory")])
+    nodes: list[ModelNode] = []
+    remaining = [dict(pool.limits) for pool in pools]
+    for number in order:
+        if not ignored(specs[number]):
+            _put(number, pools, specs, nodes, remaining)
+    return nodes
+
+
+def _put(
+    number: int,
+    pools: Sequence[ModelPool],
+    specs: Sequence[dict[str, Any]],
+    nodes: list[ModelNode],
+    remaining: list[Amounts],
+) -> None:
+    required, preferred = terms(specs[number])
+    tolerations = list(specs[number].get("tolerations", []))
+    soft = {"operator": "Exists", "effect": "PreferNoSchedule"}
+    while True:
+        requested = gather_pod(specs[number], required[0], *preferred[:1])
+        nodes.sort(key=lambda node: len(node.pods))
+        fresh = [ModelNode(n, pool.asked, _within(pool, remaining[n]), ()) for n, pool in enumerate(pools)]
+        for place, node in enumerate([*nodes, *fresh]):
+            pool = pools[node.pool]
+            tolerates = all(tolerated(taint, tolerations) for taint in pool.taints)
+            if not tolerates or not node.types or not compatible(node.requested_labels, requested):
+                continue
+            requested_labels = gather(node.requested_labels.items(), requested.items())
+            own = [specs[pod] for pod in (*node.pods, number)]
+            taken = [port for spec in own[:-1] for port in ports(spec)]
+            if collide(ports(own[-1]), taken):
+                continue
+            left = [node_type for node_type in pool.types if node_type.name in node.types]
+            found = choose(pool.groups, left, requested_labels, ports(own[-1]), of_pods(*own))
+            if found.reason is None:
+                full = ModelNode(node.pool, requested_labels, found.types, (*node.pods, number))
+                if place < len(nodes):
+                    nodes[place] = full
+                else:
+                    nodes.append(full)
+                    _subtract(remaining[node.pool], [t for t in pool.types if t.name in found.types])
+                return
+        if len(required) > 1:
+            required = required[1:]
+        elif preferred:
+            preferred = preferred[1:]
+        elif soft not in tolerations:
+            tolerations.append(soft)
+        else:
+            return
+
+
+def _within(pool: ModelPool, remaining: Amounts) -> tuple[str, ...]:
+    if "nodes" in remaining and remaining["nodes"] <= 0:
+        return ()
+    limits = {resource: most for resource, most in remaining.items() if resource != "nodes"}
+    return tuple(e.name for e in pool.types if all(e.has.get(r, 0) <= most for r, most in limits.items()))
+
+
+def _subtract(remaining: Amounts, types: Sequence[NodeType]) -> None:
+    for resource in remaining:
+        most = max((node_type.has.get(resource, Fraction(0)) for node_type in types), default=Fraction(0))
+        remaining[resource] -= 1 if resource == "nodes" else most

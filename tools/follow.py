@@ -310,6 +310,7 @@ class Follower:
             return
         import make_catalog
         import make_columns
+        import make_network_limits
         import make_tables
 
         from nodelint.ec2.snapshot import snapshot_text
@@ -327,6 +328,9 @@ class Follower:
         self._write(self.data / "catalog_columns.json", columns, "the same by columns")
         tables = make_tables.make(checkout, self.target.revision, catalogue)
         self._write(self.data / "tables.json", snapshot_text(tables), f"{len(tables.rows)} further types")
+        names = {row[0] for rows in (catalogue.rows, tables.rows) for row in rows}
+        limits = make_network_limits.make(checkout, self.target.revision, names)
+        self._write(self.data / "network_limits.json", limits, "network limits before a release")
 
     # -- what is left to a person
 

@@ -38,6 +38,8 @@ MORE = {
     "explain": "[How Karpenter decides](../how-karpenter-decides.md) says what stands behind it.",
     "hash": "[How Karpenter decides](../how-karpenter-decides.md) says what the hash is compared with.",
     "init": "[Configuration](../configuration.md) says what the settings mean.",
+    "mcp": "[Agents](../agents.md) says when to call which tool.",
+    "policy": "[Admission policies](../policy.md) says what they need, and which rules have one.",
     "lsp": "[Editors](../editors.md) says how to set it up.",
     "plan": "[Before a change is merged](../plan.md) says what is compared, and how.",
     "refresh": "[Facts from AWS](../facts.md) says what is asked, and how long it is kept.",
@@ -45,7 +47,9 @@ MORE = {
     "snapshot": "[Facts from AWS](../facts.md) says more.",
     "test-rules": "[Rules of your own](../policies.md#try-them) says how to read it.",
     "triage": "[Reading a controller's log](../triage.md) says more.",
+    "migrate": "[Move to EKS Auto Mode](../migrate.md) says more.",
     "upgrade": "[Upgrades](../upgrade.md) says more.",
+    "why": "[Why a node stays](../why.md) says what is looked at, and in which order.",
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from nodelint.rule.definition import SUBJECTS  # noqa: E402
+from nodelint.rule.definition import SUBJECTS, TAGS  # noqa: E402
 
 _TEMPLATE = '''r"""A NodePool whose name is `change-me`: say in one sentence what this rule flags.
 
@@ -56,7 +56,11 @@ def main() -> None:
     if file.exists():
         sys.exit(f"{file} is there already")
     file.write_text(rule_text(), encoding="utf-8")
-    print(f"{file}: change it; `subject` is one of {', '.join(SUBJECTS)}. Then")
+    print(f"{file}: change it; `subject` is one of {', '.join(SUBJECTS)}.")
+    print("`tags` are any of these, as far as the rule is:")
+    for tag, text in TAGS.items():
+        print(f"  {tag}: {text}")
+    print("Then")
     if options.folder.resolve() != ROOT / "rules":
         print(f"  nodelint test-rules {options.folder}")
         return

@@ -88,13 +88,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         title += f", Karpenter {karpenter}" if karpenter else ""
         title += f", Kubernetes {kubernetes}" if kubernetes else ""
         title += f", on {today}" if today else ""
-        lines = ""
+        marked = ""
         if language == "diff":  # a reader copies the text that is good, and sees which lines changed
-            kept = [line for line in body.splitlines() if not line.startswith("-")]
-            changed = [str(number) for number, line in enumerate(kept, 1) if line.startswith("+")]
-            body = "".join(f"{line[1:]}\n" for line in kept)
-            lines = f' hl_lines="{" ".join(changed)}"' if changed else ""
-        return f'```yaml title="{title}"{lines}\n{body}```'
+            lines = [line for line in body.splitlines() if not line.startswith("-")]
+            changed = [str(number) for number, line in enumerate(lines, 1) if line.startswith("+")]
+            body = "".join(f"{line[1:]}\n" for line in lines)
+            marked = f' hl_lines="{" ".join(changed)}"' if changed else ""
+        return f'```yaml title="{title}"{marked}\n{body}```'
 
     return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))
 

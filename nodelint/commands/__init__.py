@@ -150,8 +150,11 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:
-            path = config.find(os.getcwd())
+            passed_over: list[str] = []
+            path = config.find(os.getcwd(), passed_over)
             path = path and os.path.relpath(path)
+            for message in passed_over:
+                say(message)
     except FileNotFoundError:
         stop("the working folder no longer exists")
     except ConfigError as error:
@@ -341,7 +344,8 @@ def unreadable(found: Discovery) -> None:
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
     """Say which objects Terraform does not create, and why; `done` is what the command does with them."""
-    from nodelint.report.coverage import list_switched_off, switched_off_lines
+    from nodelint.inventory.switched_off import list_switched_off
+    from nodelint.report.coverage import switched_off_lines
 
     switched_off = list(list_switched_off(objects))
     for line in switched_off_lines(switched_off, 5, done):

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
     from nodelint.forms.rendered import Built
+    from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Report, Result
-    from nodelint.report.skipped import Unread
     from nodelint.text import Source
 
 
@@ -140,7 +140,7 @@ def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths
 
 
 def _with_inventory(run: _Run, ready: Judging) -> _Run:
-    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
+    unbuilt = frozenset(overlay.subject for overlay in ready.inventory.unbuilt)
     return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
 
 
@@ -189,9 +189,9 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
     """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
     if not any("kustomization" in path.lower() for path in found.seen):
         return False
-    from nodelint.inventory import kustomizations_of
+    from nodelint.inventory import list_folder_files
 
-    return bool(kustomizations_of(found))
+    return bool(list_folder_files(found))
 
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
@@ -291,7 +291,8 @@ def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
     more = _list_unread_forms(run, report)
     if not broken:
         return more
-    from nodelint.report.skipped import UNREADABLE, Unread
+    from nodelint.inventory.unread_forms import Unread
+    from nodelint.report.skipped import UNREADABLE
 
     return [Unread(UNREADABLE, tuple(broken), 0, None), *more]
 
@@ -299,10 +300,10 @@ def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
 def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
     if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
         return []
-    from nodelint.commands._not_linted import unread
+    from nodelint.inventory.unread_forms import unread
 
     objects = report.objects if report is not None else ()
-    return unread(run.found, run.settings, objects, run.unbuilt, run.built)
+    return unread(run.found, run.settings.tools, objects, run.unbuilt, run.built)
 
 
 def _holds_objects(source: Source) -> bool:
@@ -327,7 +328,7 @@ def _tell(
 def _end(run: _Run, report: Report) -> NoReturn:
     """End with the exit code that a report asks for, after what has to be said on standard error."""
     unreadable(run.found)
-    broken = [gap.fault for gap in report.gaps if gap.fault]
+    broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
         say(fault)
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []

@@ -11,8 +11,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.discover import discover
 from nodelint.files.gate import Gate
 from nodelint.files.globs import Excluded
-from nodelint.files.links import CHART
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.evidence import About
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -104,7 +104,7 @@ def _styles(obj: Object, top: str) -> Iterator[str]:
         yield "values of Argo CD Applications"
     elif _above(obj.source.path, top, (CHART,)):
         yield "a Helm chart"
-    elif _above(obj.source.path, top, KUSTOMIZATIONS):
+    elif _above(obj.source.path, top, TABLE.names):
         yield "Kustomize"
     else:
         yield "plain manifests"

@@ -66,7 +66,7 @@ _CHECK_VALUES = {
     "--stdin-filename": "stdin_filename",
 }
 _PLAN_VALUES = {**_FACTS, **_JUDGING, "--against": "against", "--live": "live", "--old": "old", "--fail-on": "gate"}
-_FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload", "--format": "form"}
+_FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload", "--output": "output"}
 
 
 def _find_syntax(command: str) -> Syntax | None:
@@ -95,12 +95,12 @@ def _find_syntax(command: str) -> Syntax | None:
     if command == "fit":
         defaults = dict.fromkeys((*_FIT_VALUES.values(), "respect_gitignore", "max_age"))
         return Syntax(
-            _ISOLATED,
+            {**_ISOLATED, "--cost": "cost"},
             _FIT_VALUES,
             _PATHS,
-            {"--format": FIT_FORMATS},
-            (),
-            {**defaults, "live": False, "isolated": False, "form": "text"},
+            {},
+            FIT_FORMATS,
+            {**defaults, "live": False, "isolated": False, "cost": False},
         )
     return None
 

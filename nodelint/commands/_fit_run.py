@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from nodelint.base.budget import RUN
+from nodelint.base.printable import escaped_json
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -20,6 +21,8 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
+from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
 
@@ -30,40 +33,39 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
+    from nodelint.fit.cost import FleetCost
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import NodePool
+    from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
 
-def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+def fit_workloads(
+    paths: Sequence[str],
+    workload: str | None,
+    outputs: Sequence[Output],
+    output: str | None,
+    cost: bool = False,
+    **flags: Unpack[ExplainFlags],
+) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
+    wanted = outputs_of(outputs, output)
     fact_flags = FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
-    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
-    found = discovered(paths or (".",), settings, PATTERN)
+    found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
     tree = _tree(found, settings, fact_flags, paths)
-    chosen = _chosen(tree, workload)
-    from nodelint.report import fit as report
-
-    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
-    if form == "json":
-        echo_json(report.fit_json(fits))
-    elif not fits:
-        from nodelint.model.messages import counted
-
-        echo(f"Nothing to fit: no workload in {counted(found.files, 'file')}.")
-    elif form == "markdown":
-        echo(report.fit_markdown(fits))
-    else:
-        shown = look()
-        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
+    _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, found.files)
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
@@ -73,6 +75,67 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     if places:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
+    """What workloads cost."""
+    from nodelint.fit.cost import cost_of
+
+    return cost_of(tree, fits)
+
+
+def _give_out(
+    wanted: Sequence[Output], tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, files: int
+) -> None:
+    """Print or write which pool takes which workload, and what they cost where that is asked for."""
+
+    def render(form: str) -> str:
+        from nodelint.report.style import PLAIN
+
+        return _rendered(form, tree, fits, cost, PLAIN) + "\n"
+
+    def show(form: str) -> None:
+        if form == "json":
+            echo_json(_json(fits, cost))
+        elif not fits and form != "html":
+            from nodelint.model.messages import counted
+
+            echo(f"Nothing to fit: no workload in {counted(files, 'file')}.")
+        else:
+            echo(_rendered(form, tree, fits, cost, look()))
+
+    give_out(wanted, render, show)
+
+
+def _json(fits: Sequence[WorkloadFit], cost: FleetCost | None) -> dict[str, Any]:
+    from nodelint.report.fit import fit_json
+
+    if cost is None:
+        return fit_json(fits)
+    from nodelint.report.cost import cost_json
+
+    return {**fit_json(fits), "cost": cost_json(cost)}
+
+
+def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, style: TextStyle) -> str:
+    """A report as text, without the line break at its end."""
+    if form == "json":
+        import json
+
+        return escaped_json(json.dumps(_json(fits, cost), indent=2, ensure_ascii=False))
+    if form == "html":
+        from nodelint.report.pools_html import pools_html
+
+        return pools_html("nodelint fit", [pool.resolution for pool in tree.pools], fits, cost).rstrip("\n")
+    from nodelint.report import cost as of_cost
+    from nodelint.report import fit as report
+
+    if form == "markdown":
+        parts = [report.fit_markdown(fits), *([of_cost.cost_markdown(cost)] if cost is not None else [])]
+    else:
+        parts = [report.fit_text(fits, width=style.width, style=style.style)]
+        parts += [of_cost.cost_text(cost, style.width)] if cost is not None else []
+    return "\n\n".join(parts)
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
@@ -98,6 +161,11 @@ def _list_unread(found: Discovery) -> list[str]:
     return places
 
 
+def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
+    """The first place at which a pool may stand that is not read; None where there is none."""
+    return next((gap for gap in gaps if gap.decides and gap.object is None), None)
+
+
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
     """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes, or takes only some pods."""
     on_purpose = fit.ignored is not None and fit.ignored.on_purpose
@@ -119,9 +187,9 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
-    from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
+    from nodelint.lint.workloads import read_texts
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
@@ -136,8 +204,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     target = session.target(choose=choose)
     newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
-    for note in inventory.left_out_notes(auto_mode=True):
-        say(note)
+    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:
@@ -163,7 +230,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         overlays,
         read_texts(found.node_groups),
         lambda pool: contexts[newest[pool].releases].policies(pool),
-        next(iter(_list_unread(found)), None),
+        _find_unread(gaps),
         _list_unjudged(inventory, pools, absent),
         _resolve_built_in(pools, lambda pool: contexts[newest[pool].releases]),
     )

@@ -115,6 +115,14 @@ if TYPE_CHECKING:
     class RefreshFlags(ExcludeFlags, VersionFlags):
         """Of `nodelint refresh`."""
 
+    class PolicyFlags(ConfigFlags):
+        """Of `nodelint policy`."""
+
+        select: tuple[str, ...]
+        ignore: tuple[str, ...]
+        profile: str | None
+        karpenter_version: str | None
+
     class RuleFlags(ConfigFlags):
         """Of `nodelint rule`."""
 
@@ -126,6 +134,9 @@ if TYPE_CHECKING:
 
     class TriageFlags(ExcludeFlags, AwsFlags, VersionFlags):
         """Of `nodelint triage`."""
+
+    class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
+        """Of `nodelint why`."""
 
     class UpgradeFlags(PathFlags, RenderingFlags, AwsFlags, ConfigFlags):
         """Of `nodelint upgrade`."""

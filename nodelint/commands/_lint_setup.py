@@ -8,7 +8,7 @@ from nodelint.commands import exclude, include, session_of, unusable, watch_prog
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
     from nodelint.commands._flags import FactFlags
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
-    from nodelint.forms.kustomize.build import UnbuiltOverlay
-    from nodelint.forms.rendered import Unbuilt
     from nodelint.inventory import Inventory
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import LintRequest, Report, Target
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.proven_fixes import Prover
-    from nodelint.lint.results import Skipped
     from nodelint.model.gap import Gap
     from nodelint.text import Source
 
@@ -169,15 +166,25 @@ def judging(
     rendering: Rendering | None = None,
 ) -> Judging:
     """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
-    from nodelint.commands._facts import facts_for
     from nodelint.inventory import read_inventory
+
+    session = session_of(settings)
+    from nodelint.lint.workloads import add_workloads
+
+    inventory = read_inventory(
+        found, rendering, lambda objects: add_workloads(found, session.rules, session.selection, objects)
+    )
+    return judging_of(inventory, found, fact_flags, session, paths)
+
+
+def judging_of(
+    inventory: Inventory, found: Discovery, fact_flags: FactFlags, session: Session, paths: Sequence[str]
+) -> Judging:
+    """Build the same of an inventory that was read before."""
+    from nodelint.commands._facts import facts_for
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
-    session = session_of(settings)
-    from nodelint.commands._workloads import add_workloads
-
-    inventory = read_inventory(found, rendering, lambda objects: add_workloads(found, session, objects))
     judged = list(inventory.objects())
     sources = session.beside(judged, found.sources)
     judged += [obj for source in sources for obj in objects(source)]
@@ -222,15 +229,14 @@ def judge_of(
         if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
             made = inventory
         else:
-            made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
+            made = build(sources, rendering, inventory.folder_files if inventory is not None else ())
         line = watch_progress()
         if line is None:
             report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
         else:
             report = lint(sources, request, jobs=jobs, memory=memory, built=made.built, pause=line.count_object)
             line.clear()
-        more = (*skip_unbuilt(made.unbuilt), *skip_remote(made.remote), *skip_gaps(made.gaps))
-        return report._replace(skipped=(*report.skipped, *more), gaps=(*report.gaps, *made.gaps))
+        return report._replace(skipped=(*report.skipped, *map(_as_reported, made.gaps)))
 
     return judge
 
@@ -243,35 +249,15 @@ def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
     def build_again(sources: Sequence[Source]) -> Inventory:
         from nodelint.inventory import build
 
-        return build(sources, rendering, ready.inventory.kustomizations)
+        return build(sources, rendering, ready.inventory.folder_files)
 
     return Prover(ready.request, build_again, find_moved).begin(ready.inventory)
 
 
-def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
-    """What is said of overlays that are not built: nothing of what they come to is judged."""
-    from nodelint.lint.results import Skipped
-
-    for overlay in overlays:
-        way = "" if overlay.fails else "; --kustomize runs kustomize itself"
-        reason = f"the overlay {overlay.folder_shown} is not built: {overlay.why.reason}{way}"
-        yield Skipped(None, overlay.why.path, None, reason, False, line=overlay.why.line)
-
-
-def skip_remote(remote: Sequence[Unbuilt]) -> Iterator[Skipped]:
-    """What is said of values for charts whose templates are elsewhere."""
-    from nodelint.lint.results import Skipped
-
-    for values in remote:
-        yield Skipped(None, values.path, None, values.reason, False, line=values.line)
-
-
-def skip_gaps(gaps: Sequence[Gap]) -> Iterator[Skipped]:
-    """What is said of inputs that a limit leaves out, or over which nodelint breaks down."""
-    from nodelint.lint.results import Skipped
-
-    for gap in gaps:
-        yield Skipped(None, gap.path, None, gap.reason, False, line=gap.line)
+def _as_reported(gap: Gap) -> Gap:
+    """What a report says of a gap of the inventory: its sentence, and the flag that may close it."""
+    way = "; --kustomize runs kustomize itself" if gap.what == "overlay" and not gap.fails else ""
+    return gap._replace(place=gap.file_place, reason=f"{gap.sentence}{way}")
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

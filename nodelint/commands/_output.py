@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "html")
 PLAN_FORMATS = ("text", "markdown", "html", "json")
-FIT_FORMATS = ("text", "json", "markdown")
+FIT_FORMATS = ("text", "json", "markdown", "html")
+EXPLAIN_FORMATS = ("text", "json", "html")
+WHY_FORMATS = ("text", "markdown", "html", "json")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""
@@ -152,6 +154,20 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOp
         except OSError as error:
             bad.append((path, f"not written: {error_reason(error)}"))
     return bad
+
+
+def give_out(outputs: Sequence[Output], render: Callable[[str], str], show: Callable[[str], None]) -> None:
+    """Print each format by `show`, or write what `render` makes of it to its file; ends the run where it cannot."""
+    for form, path in outputs:
+        if path is None:
+            show(form)
+            continue
+        from nodelint.files.atomic_write import replace
+
+        try:
+            replace(path, screened(render(form)).encode("utf-8", "replace"))
+        except OSError as error:
+            stop(f"{path}: not written: {error_reason(error)}")
 
 
 def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:

@@ -80,9 +80,10 @@ Exit codes:
 @click.option(
     "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
 )
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @timeout_option
 @versions
-def command(**options: Unpack[CheckFlags]) -> None:
+def command(watch: bool, **options: Unpack[CheckFlags]) -> None:
     """Find what is wrong in manifests, and fix it.
 
     PATHS are files, folders (read with all below them) or - for standard input; default: this folder.
@@ -97,4 +98,10 @@ def command(**options: Unpack[CheckFlags]) -> None:
     A comment silences a rule: `# nodelint: ignore[rule] why`, at the end of a line, or on the line
     above a field or an object.
     """
+    if watch:
+        import sys
+
+        from nodelint.commands._watch import watch_check
+
+        watch_check(options["paths"], sys.argv[1:])
     check(**options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.printable import escaped_json
 from nodelint.commands import (
     CLEAN,
     UNUSABLE,
@@ -16,8 +17,6 @@ from nodelint.commands import (
     echo_json,
     exclude,
     include,
-    output_format,
-    say,
     say_switched_off,
     session_of,
     settings_over_paths,
@@ -29,7 +28,9 @@ from nodelint.commands import (
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand
+from nodelint.commands._output import EXPLAIN_FORMATS, give_out, options_for, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._shell_completion import files, nodepools
 from nodelint.commands._terminal import colour_option, look
@@ -39,10 +40,13 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
     from nodelint.files.discover import Discovery
+    from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest import NodeOverlay, NodePool
+    from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
 _EXIT = """
@@ -61,7 +65,7 @@ Exit codes:
 @click.option(
     "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
 )
-@output_format
+@options_for(EXPLAIN_FORMATS)
 @colour_option
 @include
 @exclude
@@ -69,7 +73,12 @@ Exit codes:
 @versions
 @timeout_option
 def command(
-    paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Unpack[ExplainFlags]
+    paths: Sequence[str],
+    nodepool: str | None,
+    types: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    **flags: Unpack[ExplainFlags],
 ) -> None:
     """Show which instance types each NodePool can launch, with which image, and what removed the rest.
 
@@ -78,12 +87,12 @@ def command(
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
-    fact_flags = FactFlags.read(flags)
+    wanted, fact_flags = outputs_of(outputs, output), FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
-    from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+    from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
 
     inventory, session = read_inventory(found), session_of(settings)
@@ -91,8 +100,7 @@ def command(
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
-    for note in inventory.left_out_notes(auto_mode=True):
-        say(note)
+    say_gaps(found, inventory, settings, providers=("auto-mode",))
     say_switched_off(judged, "explained all the same")
     choose = session.choose(found)
     target = session.target(choose=choose)
@@ -100,35 +108,62 @@ def command(
     pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
-    if nodepool is not None:
-        pools = _called(nodepool, pools, found)
+    pools = pools if nodepool is None else _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
-    overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
-    world = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen.releases: Context(world, chosen._replace(facts=facts), foreign=of_auto_mode)
-        for chosen in newest.values()
-    }
+    world = [*judged, *context_objects, *_list_overlays(inventory)]
+    releases = {chosen.releases: chosen._replace(facts=facts) for chosen in newest.values()}
+    contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if pools or form == "json":
-        _show(resolutions, facts, form, None if types else 5)
-    else:
+    if not pools and any(form != "json" for form, _ in wanted):
         echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
+    else:
+        _give_out(wanted, resolutions, facts, None if types else 5)
+    _end(found)
+
+
+def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import NodeOverlay
+
+    return [o for source in inventory.sources for o in objects(source, more=True) if isinstance(o, NodeOverlay)]
+
+
+def _end(found: Discovery) -> None:
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
 
-def _show(resolutions: Sequence[Resolution], facts: AwsFacts, form: str, most: int | None) -> None:
-    """Print what pools can launch, `most` of the cheapest types of each; None for all of them."""
+def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts: AwsFacts, most: int | None) -> None:
+    """Print or write what pools can launch, `most` of the cheapest types of each; None for all of them."""
     from nodelint.report import explain as report
+    from nodelint.report.style import PLAIN
 
-    if form == "json":
-        echo_json(report.explain_json(resolutions, facts))
-    else:
-        shown = look()
-        echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
+    def text(style: TextStyle) -> str:
+        return report.explain_text(resolutions, facts, width=style.width, cheapest=most, style=style.style)
+
+    def page() -> str:
+        from nodelint.report.pools_html import pools_html
+
+        return pools_html("nodelint explain", resolutions)
+
+    def render(form: str) -> str:
+        if form == "json":
+            import json
+
+            return escaped_json(
+                json.dumps(report.explain_json(resolutions, facts), indent=2, ensure_ascii=False) + "\n"
+            )
+        return page() if form == "html" else f"{text(PLAIN)}\n"
+
+    def show(form: str) -> None:
+        if form == "json":
+            echo_json(report.explain_json(resolutions, facts))
+        else:
+            echo(page().rstrip("\n") if form == "html" else text(look()))
+
+    give_out(wanted, render, show)
 
 
 def _resolve(pool: NodePool, context: Context) -> Resolution:

@@ -10,8 +10,8 @@ from nodelint.commands import exclude, include, versions
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
-from nodelint.commands._help import GroupedCommand, WordChoice
-from nodelint.commands._output import FIT_FORMATS
+from nodelint.commands._help import GroupedCommand
+from nodelint.commands._output import FIT_FORMATS, options_for
 from nodelint.commands._shell_completion import files, workloads
 from nodelint.commands._terminal import colour_option
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.commands._output import Output
 
 
 _EXIT = """
@@ -38,14 +39,22 @@ Exit codes:
 @click.option(
     "--workload", metavar="KIND/NAME", shell_complete=workloads, help="Only this workload, such as deployment/web."
 )
-@click.option("--format", "form", type=WordChoice(FIT_FORMATS), default="text", show_default=True)
+@click.option("--cost", is_flag=True, help="Pack all pods onto nodes: how many nodes, and what they cost.")
+@options_for(FIT_FORMATS)
 @colour_option
 @include
 @exclude
 @facts_options
 @versions
 @timeout_option
-def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+def command(
+    paths: Sequence[str],
+    workload: str | None,
+    cost: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    **flags: Unpack[ExplainFlags],
+) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
@@ -56,6 +65,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
     Examples:
       nodelint fit manifests/
       nodelint fit clusters/prod --workload deployment/web
+      nodelint fit clusters/prod --cost --format text --format html=fit.html
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    fit_workloads(paths, workload, form, **flags)
+    fit_workloads(paths, workload, outputs, output, cost, **flags)

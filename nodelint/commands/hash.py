@@ -19,7 +19,6 @@ from nodelint.commands import (
     include,
     misread,
     output_format,
-    say,
     say_switched_off,
     say_unknown,
     session_of,
@@ -28,6 +27,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._deadline import timeout_option
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
@@ -93,8 +93,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)
-    for note in inventory.unbuilt_notes():
-        say(note)
+    say_gaps(found, inventory, settings)
     say_switched_off(list(inventory.objects()), "hashed all the same")
     rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)

@@ -11,6 +11,7 @@ from nodelint.commands import CLEAN, FOUND, echo, session_of, settings_of, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,4 +82,4 @@ def _verdict(tried: Sequence[Rule], pairs: int, broken: Sequence[BrokenLaw]) -> 
     """The last line: how many rules were tried with how many pairs of examples, and how many break laws."""
     extent = f"{counted(len(tried), 'rule')}, {pairs:,} {'pair' if pairs == 1 else 'pairs'} of examples"
     breaking = len({difference.rule for difference in broken})
-    return f"{breaking} of {extent}: laws are broken." if breaking else f"All good: {extent}."
+    return f"{breaking} of {extent}: laws are broken." if breaking else f"{say_all_clear('check', ())}: {extent}."

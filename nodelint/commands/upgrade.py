@@ -28,6 +28,7 @@ from nodelint.commands import (
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
 from nodelint.commands._shell_completion import files
@@ -112,10 +113,9 @@ def command(
     judge = judge_of(built, None) if built is not None and built.builds else None
     result = upgrade(ready.inventory, start or before, ready.request._replace(target=target), judge)
     found.unreadable += unread(found, "not looked at")
+    say_gaps(found, ready.inventory, settings)
     unreadable(found)
-    if not result.objects:
-        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
-    _print(result, form, everything)
+    _print(result, form, everything, found)
     for fault in result.faults:
         say(f"internal error, please report it: {fault}")
     if result.faults:
@@ -179,9 +179,11 @@ def _release(option: str, text: str | None) -> Version:
         stop(f"{option}: {error}{oldest}")
 
 
-def _print(result: Upgrade, form: str, everything: bool) -> None:
+def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
     from nodelint.report import upgrade as report
 
+    if not result.objects:
+        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
     if form == "json":
         echo_json(report.upgrade_json(result))
     elif form == "markdown":

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
+    from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.releases.settings import ControllerInstall, StatedSettings
+    from nodelint.releases.settings import StatedSettings
     from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
@@ -250,7 +251,7 @@ class Session:
             sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
             if not any(word in source.text for source in sources.values() for word in INSTALLING):
                 return ()
-            from nodelint.inventory.controller_charts import find_installs
+            from nodelint.inventory.controller_installs import find_installs
 
             return find_installs([source for path, source in sources.items() if path != "-"])
 

@@ -119,14 +119,20 @@ class Settings(NamedTuple):
 
         return self.release or NEWEST
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The programs that a run asks to render overlays and charts."""
+        return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
+
     def placed(self, word: str, message: str) -> str:
         """A message about a name, with its place where a file holds it."""
         return f"{self.places[word]}: {message}" if word in self.places else message
 
 
-def find(folder: str) -> str | None:
+def find(folder: str, passed_over: list[str] | None = None) -> str | None:
     """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root.
 
+    `passed_over` collects, in words, each pyproject.toml that is not opened, for it leads out of the repository.
     Raises ConfigError for a file that cannot be read, or that is a link out of the repository.
     """
     while True:
@@ -135,9 +141,13 @@ def find(folder: str) -> str | None:
             if os.path.isfile(path):
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
-        # One that leads out of the repository is not opened to see whether it holds settings.
-        if os.path.isfile(path) and _refusal(path) is None and table_of(path) is not None:
-            return path
+        if os.path.isfile(path):
+            # One that leads out of the repository is not opened to see whether it holds settings.
+            reason = _refusal(path)
+            if reason is None and table_of(path) is not None:
+                return path
+            if reason is not None and passed_over is not None:
+                passed_over.append(f"{path}: not read: a link to what is {reason}; to use it, name it by --config")
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return None

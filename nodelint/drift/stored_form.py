@@ -46,7 +46,7 @@ def placeholder_text(node: Node) -> str:
     source = node.source
     if source.built is None:
         return text
-    from nodelint.forms.terraform.encode import UNSET
+    from nodelint.forms.lib.made_nodes import UNSET
 
     if UNSET not in text:
         return text

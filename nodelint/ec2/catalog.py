@@ -26,6 +26,7 @@ from nodelint.model.keys import (
     INSTANCE_TYPE,
     NITRO_SANDBOX,
     OS,
+    POD_ENI,
     REGION,
     SIZE,
     TENANCY,
@@ -46,6 +47,10 @@ _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
 MAC = ("mac1", "mac2", "mac-")
 """How the names of mac types begin. Karpenter asks EC2 for x86_64 and arm64 only, so that it never has these."""
+
+
+_PRICES = "on-demand prices"
+"""What the sources of prices call them."""
 
 
 class Catalog:
@@ -253,8 +258,11 @@ class Catalog:
         position = self._positions().get(name)
         if position is None:
             return {}
-        quantities = self._written.columns.quantities_of(position)
-        return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
+        columns = self._written.columns
+        quantities = dict(zip(self._snapshot.resources, columns.quantities_of(position), strict=True))
+        if name in self._network_changes:
+            quantities[POD_ENI] = self._pod_enis(name)
+        return {resource: quantity for resource, quantity in quantities.items() if quantity is not None}
 
     @property
     def resource_names(self) -> tuple[str, ...]:
@@ -265,7 +273,12 @@ class Catalog:
         """How much of a resource each type has, in the order of names: what `resources` says of one type."""
         if resource not in self._snapshot.resources:
             return (None,) * len(self._names)
-        return self._written.columns.quantities(self._snapshot.resources.index(resource))
+        written = self._written.columns.quantities(self._snapshot.resources.index(resource))
+        changes = self._network_changes if resource == POD_ENI else {}
+        if not changes:
+            return written
+        pairs = zip(self._names, written, strict=True)
+        return tuple([self._pod_enis(name) if name in changes else quantity for name, quantity in pairs])
 
     def having_resource(self, resource: str) -> TypeSet:
         """The types that `resources` names some of a resource for."""
@@ -278,8 +291,29 @@ class Catalog:
 
         return self.remembered(("having resource", resource), make)
 
+    @property
+    def _network_changes(self) -> Mapping[str, list[int] | None]:
+        """The types whose network limits the release's own table lacks (None) or has otherwise.
+
+        Each with the IPv4 addresses of an interface and its branch interfaces.
+        """
+        return network_changes(self._version) if self._version < NEWEST else {}
+
+    def _pod_enis(self, name: str) -> str | None:
+        """The branch interfaces that the release gives a type whose limits differ; None where it gives none."""
+        limits = self._network_changes[name]
+        return str(limits[1]) if limits is not None and limits[1] else None
+
+    def addresses_per_interface(self, name: str) -> int | None:
+        """The IPv4 addresses of an interface by the release's own table; None where the table lacks the type."""
+        if name in self._network_changes:
+            limits = self._network_changes[name]
+            return None if limits is None else limits[0]
+        network = self.network(name)
+        return None if network is None else network.ipv4_per_interface
+
     def network(self, name: str) -> Network | None:
-        """The VPC limits of a type; None where none are published."""
+        """The VPC limits of a type, whatever the release; None where none are published."""
         position = self._positions().get(name)
         limits = None if position is None else self._written.columns.network(position)
         if limits is None:
@@ -302,6 +336,16 @@ class Catalog:
         if region.startswith("cn-") or not regions:
             return (None,) * len(self._names)
         return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
+
+    def prices_are_of(self, region: str | None) -> str:
+        """The region whose prices stand for those of a region, or of an unknown one."""
+        return region if region is not None and region in self._snapshot.priced else "us-east-1"
+
+    def prices_date(self, region: str | None) -> str | None:
+        """The day that the prices of a region are of; None where no source of them states one."""
+        of_gov = self.prices_are_of(region).startswith("us-gov-")
+        days = [s.date for s in self.sources if s.facts == _PRICES and ("us_gov" in s.origin) == of_gov]
+        return max(days, default=None)
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
@@ -400,6 +444,16 @@ class Catalog:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
+
+
+@cache
+def network_changes(release: Version) -> Mapping[str, list[int] | None]:
+    """The network limits that a release's own table has otherwise than the newest one, by instance type."""
+    found: dict[str, list[int] | None] = {}
+    for change in table("network_limits")["changes"]:  # newest first: the older one has the last word
+        if release < Version.parse(change["before"]):
+            found |= change["limits"]
+    return found
 
 
 @cache

@@ -18,7 +18,18 @@ from typing import Any
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog, tables_alone
 from nodelint.ec2.snapshot import Change, Network, Row
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, FAMILY, FLEX, GPU_COUNT, HYPERVISOR, INSTANCE_TYPE, OS, SIZE
+from nodelint.model.keys import (
+    ACCELERATOR_COUNT,
+    ARCH,
+    FAMILY,
+    FLEX,
+    GPU_COUNT,
+    HYPERVISOR,
+    INSTANCE_TYPE,
+    OS,
+    POD_ENI,
+    SIZE,
+)
 from nodelint.model.releases import Version
 
 TYPES_QUERY: Mapping[str, Any] = {
@@ -81,10 +92,9 @@ _DEVICES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.
 _EFA = "vpc.amazonaws.com/efa"
 _NEURON = "aws.amazon.com/neuron"
 _NEURON_CORE = "aws.amazon.com/neuroncore"
-_POD_ENI = "vpc.amazonaws.com/pod-eni"
 
 RESOURCES: tuple[str, ...] = tuple(
-    sorted((*_DEVICES.values(), _EFA, _NEURON, _NEURON_CORE, _POD_ENI, "cpu", "ephemeral-storage", "memory", "pods"))
+    sorted((*_DEVICES.values(), _EFA, _NEURON, _NEURON_CORE, POD_ENI, "cpu", "ephemeral-storage", "memory", "pods"))
 )
 """The resource names of a row's quantities. The bundled catalogue lacks Gaudi: no type of its page has one."""
 
@@ -172,7 +182,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
     counts = {
         "pods": pods,
         _EFA: _whole(info, "NetworkInfo", "EfaInfo", "MaximumEfaInterfaces") or 0,
-        _POD_ENI: limits.branches if limits is not None and limits.trunking else 0,
+        POD_ENI: limits.branches if limits is not None and limits.trunking else 0,
         **_devices(info),
     }
     quantities = {

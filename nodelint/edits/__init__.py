@@ -29,6 +29,7 @@ from nodelint.edits.comments import with_comments
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
 from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
 from nodelint.edits.writer import dialect_of
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, PendingEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document
 from nodelint.text.nodes import Node
@@ -320,7 +321,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
     hold_to_line_feeds(source)
     if not dialect_of(document.root).MOVES_TEXT:
         raise NotEditable("an object of HCL is not followed by documents")
-    if document.host == "terraform" and not _among_others(document):
+    if document.host in TABLE.embedding and not _among_others(document):
         raise NotEditable("the heredoc is the one manifest of a resource")
     if document.root.style == "flow" and len(source.documents) == 1 and is_json(source):
         raise NotEditable("a JSON file holds one object")

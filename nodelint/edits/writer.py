@@ -1,12 +1,13 @@
-"""The languages that manifests are written in, behind one surface: YAML (JSON included) and objects of HCL."""
+"""The languages that manifests are written in, behind one surface: YAML (JSON included), and those of forms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from nodelint.edits import yaml
-from nodelint.edits.collections import NotEditable, root_of
+from nodelint.edits.collections import root_of
 from nodelint.edits.formatting import Plain
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit
 from nodelint.text.nodes import Node
 
@@ -48,10 +49,5 @@ class Dialect(Protocol):
 def dialect_of(node: Node) -> Dialect:
     """The language that a node is written in. Raises `NotEditable` for one that is not edited."""
     style = root_of(node).style
-    if style == "hcl-blocks":
-        raise NotEditable("an object that Terraform makes of blocks is edited by hand")
-    if style == "hcl":
-        from nodelint.forms.terraform import writer as hcl
-
-        return hcl
-    return yaml
+    row = TABLE.of_style(style)
+    return yaml if row is None else row.load().writer_of(style)

@@ -10,7 +10,7 @@ from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_st
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, is_patch
+from nodelint.forms.registry import ASIDE, TABLE
 from nodelint.text.marks import MARKS
 
 TYPE_CHECKING = False
@@ -21,30 +21,26 @@ if TYPE_CHECKING:
     from nodelint.files.gitignore import Ignored
     from nodelint.text import Source
 
-ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu", ".tm.hcl")
+YAML_ENDINGS = (".yaml", ".yml", ".json")
 
-# Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
-_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
-_TAKEN = ENDINGS + _TEMPLATES
+# Templates of YAML: of Go, of Jinja; `TABLE.templates` has those that a form fills in. A bare `.tpl`
+# is a chart's helpers as often as a manifest.
+_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
+_TAKEN = YAML_ENDINGS + _TEMPLATES
 
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
-    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock", ".toml", ".conf", ".ini", ".cfg"),
+    *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
 )
-_WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
-SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml", "tf", "tofu") for word in _WORDS)
-"""How manifests end that somebody has set aside: no tool applies them."""
-
-# Templates by which some tool writes files of Terraform: they are no Terraform yet.
-JINJA = (".j2.tf", ".jinja.tf", ".jinja2.tf", ".j2.tofu")
+SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
+"""How manifests end that somebody has set aside: no tool applies them; `TABLE.aside` has those of forms."""
 
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE, *JINJA),
+    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
 )
-_NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
 _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
@@ -65,6 +61,9 @@ _CHUNK = 1 << 16
 
 # Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
 # repository hold no file that names Karpenter.
+_KEPT = 2_000
+"""Of so many files with workloads the contents are kept."""
+
 _BLOCK = 1 << 13
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
@@ -78,9 +77,10 @@ class Discovery:
     manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
+    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
+    those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others than Karpenter,
+    `installing` of those that may install a chart with values, `applying` of those that may change what a folder
+    makes: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -97,10 +97,11 @@ class Discovery:
         self.stdin_path = "-"
         self.also: str | None = None
         self.workloads: list[str] = []
+        self.contents: dict[str, bytes] = {}
         self.buffers: list[str] = []
-        self.releases: list[str] = []
+        self.installing: list[str] = []
         self.node_groups: list[str] = []
-        self.kustomizing: list[str] = []
+        self.applying: list[str] = []
 
 
 def discover(
@@ -170,7 +171,7 @@ def name_stdin(found: Discovery, name: str) -> None:
     from nodelint.text import Source
 
     source = Source.from_bytes(found.stdin_path, found.stdin, found.also or find_buffers(found.stdin))
-    source.part = is_patch(path)
+    source.part = TABLE.is_part(path)
     found.sources.append(source)
     if may_state(path, found.stdin, True):
         found.stating.append(source)
@@ -198,7 +199,9 @@ class _Block:
             return
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
-        marks = Marks(joined, "\n".join([file for file, _ in files]))
+        names = "\n".join([file for file, _ in files])
+        marks = Marks(joined, names)
+        marks.search_forms(joined, names)
         self._note(files, marks)
         karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
         if karpenter or marks.buffers or found.also is not None:
@@ -215,11 +218,14 @@ class _Block:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
-        found.workloads += [file for file, data in files if may_make_pods(file, data)]
-        if marks.releases or marks.helmfiles:
-            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.kustomizing:
-            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
+        workloads = {file: data for file, data in files if may_make_pods(file, data)}
+        found.workloads += workloads
+        if workloads and len(found.contents) < _KEPT:
+            found.contents.update(workloads)
+        if marks.installs or marks.installing_names:
+            found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
+        if marks.applies:
+            found.applying += [file for file, data in files if marks.may_change_overlays(data)]
         if marks.buffers:
             found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
         if marks.node_group_parts:
@@ -236,7 +242,7 @@ class _Block:
         if source is None:
             source = Source.from_bytes(path, data, also)
         if ours:
-            source.part = is_patch(file)
+            source.part = TABLE.is_part(file)
             found.sources.append(source)
         if marks.may_state(file, data, ours):
             found.stating.append(source)
@@ -268,7 +274,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         block.add(file, data)
     elif data is not None:
         block.sort_in()
-        data.part = is_patch(file)
+        data.part = TABLE.is_part(file)
         found.sources.append(data)
 
 
@@ -357,7 +363,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
     regular = entry.is_file()
-    if (read != _READ or not regular) and path.lower().endswith(_TEXTS):
+    if (read != _READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
     if read == _UNREAD or not regular:
         # An editor's lock is a link that leads nowhere by intent.
@@ -381,23 +387,28 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
     """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
     read = _wanted(path, include)
-    return read == _READ or (read == _GLANCE and not path.lower().endswith(_TEXTS)) or os.path.basename(path) in _GIT
+    return read == _READ or (read == _GLANCE and not is_text_of_others(path)) or os.path.basename(path) in _GIT
 
 
 def is_text_of_others(path: str) -> bool:
     """Return whether a file is a text or a program that may hold manifests, and is not read."""
-    return path.lower().endswith(_TEXTS)
+    lower = path.lower()
+    return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside)
 
 
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
-    if path.endswith(JINJA) and not (include and include.match(path)):
+    if path.endswith(TABLE.made) and not (include and include.match(path)):
         return _UNREAD
-    if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
+    if path.endswith(_TAKEN) or path.endswith(TABLE.read) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
         return _READ
-    if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):
+    if include and include.match(path):
+        return _READ
+    if path.endswith(_STATING) or is_readme(path):
         return _GLANCE
-    return _UNREAD if path.lower().endswith(_TEXTS) else 0
+    if path.endswith(TABLE.glanced) and not path.endswith(TABLE.not_glanced):
+        return _GLANCE
+    return _UNREAD if is_text_of_others(path) else 0
 
 
 def is_readme(path: str) -> bool:

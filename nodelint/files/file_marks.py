@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from nodelint.forms.registry import TABLE
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import AnyStr
-
-_HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
-_IN_NAMES_OF_HCL = (".tf", ".tofu", ".hcl")
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
 )
-_STATES_ALONE, _STATES_IN_HCL = (b"KARPENTER_", b"eksctl.io/"), (b"_version", b"-version", b"aws_eks_cluster")
+_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/")
 
 # One of these is in a file that makes pods, or says where their volumes are.
 _WORKLOADS = (
@@ -24,13 +23,9 @@ _WORKLOADS = (
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
     *(b": PersistentVolume", b": StorageClass"),
 )
-# An Application of Argo CD gives values below `helm`. A long mark is found sooner than a short one, so it goes first.
-# A helmfile is known by its name.
-_HELMFILE, _CHART_KEY = "helmfile", b"chart:"
-_HELM_CHARTS = b"helmCharts"
-_HELM, _ARGO_CD, _FLUX, _FLUX_RELEASES = b"helm", b"argoproj.io/", b"toolkit.fluxcd.io", b"helm.toolkit.fluxcd.io/"
+# Values stand below a key of this name wherever a chart is installed with some.
+_BELOW, _CHART_KEY = b"helm", b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
-_FLUX_KUSTOMIZATIONS, _KUSTOMIZE = b"kustomize.toolkit.fluxcd.io", b"kustomize:"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 NODE_GROUPS = (
@@ -59,24 +54,30 @@ class Marks:
     Most marks are in few files. What is not in the joined content of some files is not searched in each of them.
     """
 
+    installs: Sequence[bytes] = ()
+    applies: Sequence[tuple[bytes, ...]] = ()
+    installing_names: Sequence[str] = ()
+
     def __init__(self, block: bytes, names: str) -> None:
         """Search the joined contents of files, and their joined names."""
         self.alone = find_marks(block, _STATES_ALONE)
         self.settings = find_marks(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
-        flux = block.find(_FLUX) >= 0
-        releases = (_ARGO_CD, _HELM_CHARTS)
-        self.releases = find_marks(block, (*releases, _FLUX_RELEASES) if flux else releases)
-        self.flux = flux and block.find(_FLUX_KUSTOMIZATIONS) >= 0
-        self.kustomizing = self.flux or (_ARGO_CD in self.releases and block.find(_KUSTOMIZE) >= 0)
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
-        self.helmfiles = _HELMFILE in names
-        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, _IN_NAMES_OF_HCL) != ()
+        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, TABLE.stating_in_names) != ()
         """Whether a file that does not name Karpenter may state a release."""
+
+    def search_forms(self, block: bytes, names: str) -> None:
+        """Search for what installs charts and changes folders, by whatever form."""
+        self.installs = find_marks(block, TABLE.installs)
+        self.applies = [words for words in TABLE.applies if block.find(words[0]) >= 0 and holds_all(block, words)]
+        self.installing_names = find_marks(names, TABLE.installing_names)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
         """Whether a file may state a release; `ours` says that it names Karpenter."""
-        if (self.alone and holds_any(data, self.alone)) or (file.endswith(_HCL) and holds_any(data, _STATES_IN_HCL)):
+        if (self.alone and holds_any(data, self.alone)) or (
+            file.endswith(TABLE.stating) and holds_any(data, TABLE.stating_words)
+        ):
             return True
         # Of a file of values that does not name Karpenter, these keys are telling enough.
         marks = _STATES if ours else self.settings
@@ -88,15 +89,16 @@ class Marks:
 
     def may_install_charts(self, file: str, data: bytes) -> bool:
         """Whether a file may hold a release of a chart with values."""
-        if self.releases and data.find(_HELM) >= 0 and holds_any(data, self.releases):
+        if self.installs and data.find(_BELOW) >= 0 and holds_any(data, self.installs):
             return True
-        return _HELMFILE in file and data.find(_CHART_KEY) >= 0
+        return data.find(_CHART_KEY) >= 0 and find_marks(file, self.installing_names) != ()
 
     def may_change_overlays(self, data: bytes) -> bool:
-        """Whether a file may hold what changes the objects of a folder: a Kustomization of Flux, an Application."""
-        if self.flux and data.find(_FLUX_KUSTOMIZATIONS) >= 0:
-            return True
-        return data.find(_KUSTOMIZE) >= 0 and data.find(_ARGO_CD) >= 0
+        """Whether a file may hold what changes the objects of a folder that it applies."""
+        for words in self.applies:  # noqa: SIM110
+            if holds_all(data, words):
+                return True
+        return False
 
     def may_state_node_groups(self, data: bytes) -> bool:
         """Whether a file may state nodes of others than Karpenter."""
@@ -113,9 +115,17 @@ def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
     return False
 
 
+def holds_all(data: bytes, marks: Iterable[bytes]) -> bool:
+    """Whether all of some marks are in a content."""
+    for mark in marks:  # noqa: SIM110
+        if data.find(mark) < 0:
+            return False
+    return True
+
+
 def may_make_pods(file: str, data: bytes) -> bool:
-    """Whether a file may make pods, or place their volumes: by a manifest, or by a block of Terraform."""
-    return holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0)
+    """Whether a file may make pods, or place their volumes: by a manifest, or by a block."""
+    return holds_any(data, _WORKLOADS) or (file.endswith(TABLE.stating) and data.find(_WORKLOADS_OF_BLOCKS) >= 0)
 
 
 def may_state(file: str, data: bytes, ours: bool) -> bool:

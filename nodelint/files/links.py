@@ -6,9 +6,7 @@ import os
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import is_inside, repository
-
-CHART = "Chart.yaml"
-"""The file that makes a folder a Helm chart."""
+from nodelint.forms.registry import TABLE
 
 
 def link_leaves(link: str, top: str) -> str | None:
@@ -17,7 +15,7 @@ def link_leaves(link: str, top: str) -> str | None:
     root = repository(folder) or os.path.abspath(top)
     chart, above = None, folder
     while True:
-        if os.path.isfile(os.path.join(above, CHART)):
+        if any(os.path.isfile(os.path.join(above, name)) for name in TABLE.package_heads):
             chart = above
         if above == root or above == os.path.dirname(above):
             break

@@ -8,8 +8,9 @@ adds the tolerations of the pod's runtime class. Karpenter's own answer for the 
 from __future__ import annotations
 
 from nodelint.fit.pods import TOLERATES_ALL, Pod, Toleration, pod_of
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.model.cluster_objects import Workload
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 
@@ -52,10 +53,10 @@ def _is_extended(resource: str) -> bool:
     )
 
 
-def say_what_is_added(pod: Pod, pool: str) -> UnknownFact:
+def say_what_is_added(pod: Pod, pool: str) -> Gap:
     """Why a pool may take the pod all the same."""
     if pod.runtime_class is not None:
         text = f"its runtime class may add tolerations: with those of its taints, `{short(pool)}` takes it"
-        return UnknownFact(pod.runtime_class, text)
+        return unknown_fact(pod.runtime_class, text)
     text = f"EKS adds a toleration for each extended resource that is requested: with it, `{short(pool)}` takes it"
-    return UnknownFact(pod.node.get("containers") or pod.node, text)
+    return unknown_fact(pod.node.get("containers") or pod.node, text)

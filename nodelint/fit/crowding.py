@@ -1,4 +1,4 @@
-"""Whether a workload's pods find enough domains: `minDomains` of a spread whose pods are to stay apart.
+"""Whether all pods of a workload find a node: enough domains for `minDomains`, and room within the limits of pools.
 
 While there are fewer domains than `minDomains`, the domain with the fewest pods counts as having none (Kubernetes'
 topology spread constraints): each one that is there takes `maxSkew` pods, and no more.
@@ -18,6 +18,8 @@ from nodelint.model.messages import counted
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.text import Node
 
+_FEWER = "let the pools have more of them, or lower `minDomains`"
+
 
 class Crowding(NamedTuple):
     """That only so many of a workload's pods find a domain, and where that is written."""
@@ -27,6 +29,57 @@ class Crowding(NamedTuple):
     pods: int
     brief: str
     text: str
+    help: str
+
+
+def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Crowding | None:
+    """Replicas for which the limits of all pools that take them leave no room; None where they may.
+
+    Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte,
+    nor those of nodes: what one run of the scheduler launches is not counted, so that such a limit may be overrun.
+    """
+    replicas = workload.node.find("spec", "replicas")
+    count = replicas.value if replicas is not None else None
+    if replicas is None or not isinstance(count, int) or count < 2 or not taking:
+        return None
+    most = 0
+    for verdict in taking:
+        most += _room_within_limits(pod, verdict, count)
+        if most >= count:
+            return None
+    pools = "the NodePool that takes them" if len(taking) == 1 else "the NodePools that take them"
+    brief = f"the limits of {pools} leave room for {most} of its {count} pods"
+    return Crowding(replicas, most, count, brief, brief, "raise the limits, or ask for less")
+
+
+def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
+    """The most pods that nodes within the limits of a pool hold; `enough` where that is as many, or not known."""
+    pool, most = verdict.pool, enough
+    limits = {} if pool.pool.static else pool.limits
+    for resource, limit in limits.items():
+        if resource != "cpu" and (resource == "memory" or resource not in pod.requests):
+            continue
+        best = 0
+        for name in pool.resolution.catalog.iterate_names(verdict.types):
+            size = pool.sizes.of_type(name)
+            capacity, pods = size.capacity.get(resource), _pods_on(size, pod)
+            best = max(best, limit * pods // capacity) if capacity and pods is not None else enough
+            if best >= enough:
+                break
+        most = min(most, best)
+    return most
+
+
+def _pods_on(size: NodeSize, pod: Pod) -> int | None:
+    """How many of the pods a node holds at most, without DaemonSets; None where it is not known."""
+    counts = []
+    for resource, amount in pod.requests.items():
+        has = size.allocatable.get(resource, 0)
+        if has is None:
+            return None
+        if amount > 0:
+            counts.append(has // amount)
+    return min(counts, default=None)
 
 
 def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Crowding | None:
@@ -40,9 +93,9 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
         return None
     for topology in pod.topologies:
         skew = topology.max_skew
-        if topology.preferred or not topology.min_domains or skew is None or not _counts_itself(workload, topology):
+        if topology.preferred or not topology.min_domains or skew is None or not counts_itself(workload, topology):
             continue
-        domains = _list_domains(pod, pools, normalize(topology.key))
+        domains = domains_of_pools(pod, pools, normalize(topology.key))
         if domains is None or len(domains) >= topology.min_domains or count <= len(domains) * skew:
             continue
         most = len(domains) * skew
@@ -53,11 +106,13 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
             f"({', '.join(sorted(domains)[:3])}), fewer than `minDomains: {topology.min_domains}`, so each takes "
             f"{counted(skew, 'pod')}: {most} of {count} get a node"
         )
-        return Crowding(topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text)
+        return Crowding(
+            topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text, _FEWER
+        )
     return None
 
 
-def _list_domains(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
+def domains_of_pools(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
     """The domains that nodes of pools can be in for a pod; None where they are not known."""
     found: set[str] = set()
     for pool in pools:
@@ -86,14 +141,22 @@ def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str
     return {value for value in values if all(check.admits(value) for check in checks)}
 
 
-def _counts_itself(workload: Workload, topology: TopologyKey) -> bool:
-    """Whether the pods of a workload are certainly among those that a spread counts."""
+def counts_itself(workload: Workload, topology: TopologyKey) -> bool:
+    """Whether the pods of a workload are certainly among those that a spread or an anti-affinity is about."""
     selector = topology.constraint.get("labelSelector") if topology.constraint is not None else None
     wanted = selector.get("matchLabels") if selector is not None else None
-    labels = workload.node.find("spec", "template", "metadata", "labels")
+    metadata = workload.pod_metadata
+    labels = metadata.get("labels") if metadata is not None else None
     if selector is None or wanted is None or labels is None or selector.get("matchExpressions") is not None:
         return False
     if not wanted.entries or any(not isinstance(entry.value.value, str) for entry in wanted.entries):
         return False
     own = {entry.name: entry.value.value for entry in labels.entries}
     return all(own.get(entry.name) == entry.value.value for entry in wanted.entries)
+
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.verdict import PoolVerdict
+    from nodelint.karpenter.resolve.node_size import NodeSize

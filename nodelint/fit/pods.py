@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import Workload
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.text import UNKNOWN, Node
@@ -100,7 +101,7 @@ class TopologyKey(NamedTuple):
     """A label over whose values pods are to be spread, or to be near to other pods or away from them.
 
     `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
-    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is all of a spread.
+    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is the whole entry.
     """
 
     node: Node
@@ -157,7 +158,7 @@ class Pod(NamedTuple):
     dynamic_resources: bool
     node_name: Node | None
     placement_known: bool
-    unknown: tuple[UnknownFact, ...]
+    unknown: tuple[Gap, ...]
 
 
 class Daemon(NamedTuple):
@@ -184,14 +185,14 @@ def _is_filled_by_script(workload: Workload) -> bool:
     return not isinstance(workload.name, str) or workload.name != workload.name.lower()
 
 
-def unknown_of(workload: Workload) -> tuple[UnknownFact, ...]:
+def unknown_of(workload: Workload) -> tuple[Gap, ...]:
     """What of a workload's pods is not known from the file."""
     pod = pod_of(workload)
     if pod is None:
-        return (UnknownFact(workload.name_node, "the template of its pods is not in this object"),)
+        return (unknown_fact(workload.name_node, "the template of its pods is not in this object"),)
     if not workload.partial:
         return pod.unknown
-    return (*pod.unknown, UnknownFact(workload.name_node, "the object is a part, or template code may add to it"))
+    return (*pod.unknown, unknown_fact(workload.name_node, "the object is a part, or template code may add to it"))
 
 
 def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
@@ -234,10 +235,10 @@ class _Reader:
     def __init__(self, spec: Node, filled_by_script: bool) -> None:
         self.spec = spec
         self.filled_by_script = filled_by_script
-        self.unknown: list[UnknownFact] = []
+        self.unknown: list[Gap] = []
 
     def note(self, node: Node, what: str) -> None:
-        self.unknown.append(UnknownFact(node, what))
+        self.unknown.append(unknown_fact(node, what))
 
     def is_replaced(self, value: str) -> bool:
         """Whether a script writes another value in the place of this one."""
@@ -424,8 +425,7 @@ _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True) -> Iterator[TopologyKey]:
     key = item.get("topologyKey")
     if key is not None and isinstance(key.value, str) and key.value:
-        constraint = item if what == SPREAD else None
-        yield TopologyKey(key, key.value, what, preferred, honors_taints, constraint)
+        yield TopologyKey(key, key.value, what, preferred, honors_taints, item)
 
 
 def _plain(node: Node | None) -> str | None:

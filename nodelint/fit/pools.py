@@ -31,7 +31,8 @@ DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves room for daemons type by type, and counts room only where there is an offer."""
 
 NODES = "nodes"
-_LIMITS_NODES = Version(1, 12, 0)
+_LIMITS_NODES = Version(1, 11, 0)
+"""The first release whose scheduler launches nothing once a dynamic pool has as many nodes as it may have."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
 
 

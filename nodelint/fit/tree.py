@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
-from nodelint.fit.crowding import Crowding, find_crowding
+from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
@@ -15,9 +15,10 @@ from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policie
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known
@@ -34,24 +35,24 @@ class WorkloadFit(NamedTuple):
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
-    read takes them, and one more may stand in a file that cannot be read. `crowding`: pools take only some of them.
+    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
+    takes them, and one more may stand here. `crowding`: pools take only some of them.
     """
 
     workload: Workload
     verdicts: tuple[PoolVerdict, ...]
-    unknown: tuple[UnknownFact, ...] = ()
+    unknown: tuple[Gap, ...] = ()
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
-    admission: UnknownFact | None = None
-    may_have_unread_pool: bool = False
+    admission: Gap | None = None
+    unread_pool: Gap | None = None
     crowding: Crowding | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.may_have_unread_pool or bool(self.static_pools)
+        return known or self.unread_pool is not None or bool(self.static_pools)
 
     @property
     def static_pools(self) -> tuple[EmptyPool, ...]:
@@ -73,7 +74,7 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
 
-    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too,
+    `unread` is what could not be read and may hold another pool, `unjudged` are pools that may take pods, too,
     and `built_in` those that EKS Auto Mode has where nobody turns them off.
     """
 
@@ -84,7 +85,7 @@ class Tree:
         overlays: Iterable[NodeOverlay] = (),
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
-        unread: str | None = None,
+        unread: Gap | None = None,
         unjudged: Sequence[NodePool] = (),
         built_in: Iterable[Resolution] = (),
     ) -> None:
@@ -126,7 +127,9 @@ class Tree:
             return self._is_taken(workload)
         if any(topology.min_domains for topology in pod.topologies):
             return self._is_taken(workload)
-        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
+        replicas = workload.node.find("spec", "replicas")
+        count = replicas.value if replicas is not None else None
+        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod), str(count))
         found = self._taken.get(key)
         if found is None:
             found = self._taken[key] = self._is_taken(workload)
@@ -149,19 +152,21 @@ class Tree:
         if ignored is None and other is not None and not (taken or is_here):
             ignored = other
         unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
-        unread = None if taken else self._find_other_pool(pod, release)
+        unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
         if unread is not None:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        taking = [verdict.pool for verdict in verdicts if verdict.fits]
-        crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
-        maybe = unread is not None
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
+        crowding = None
+        if not (elsewhere or unread is not None or workload.is_daemon):
+            taking = [verdict for verdict in verdicts if verdict.fits]
+            crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
+            crowding = crowding or find_beyond_limits(workload, pod, taking)
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding)
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
-    ) -> tuple[list[PoolVerdict], IgnoredPod | None, UnknownFact | None]:
+    ) -> tuple[list[PoolVerdict], IgnoredPod | None, Gap | None]:
         """What each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one fits.
 
         Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
@@ -182,20 +187,20 @@ class Tree:
             shared = known if not (ignored or volumes) else {}
             verdict = shared.get(id(pool))
             if verdict is None:
-                groups = self._daemon_groups(pool, workload)
-                sure_pod = self._without_unsure(pod, pool)
+                groups = self.daemon_groups(pool, workload)
+                sure_pod = self.without_unsure(pod, pool)
                 verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
                 elif admitted is not None and admitted_to is None:
-                    sure_pod = self._without_unsure(admitted, pool)
+                    sure_pod = self.without_unsure(admitted, pool)
                     if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
                         admitted_to = admission.say_what_is_added(pod, pool.name)
             verdicts.append(verdict)
         return verdicts, ignored, admitted_to
 
     def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
-        return judge_daemon(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, workload))
+        return judge_daemon(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, workload))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
         """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""
@@ -203,7 +208,7 @@ class Tree:
         if sizes is None:
             found: dict[object, tuple[NodeSizes, Resources]] = {}
             for pool in pools:
-                for group in self._daemon_groups(pool, None):
+                for group in self.daemon_groups(pool, None):
                     found.setdefault(
                         (id(pool.sizes), frozenset(group.requests.items())), (pool.sizes, group.requests)
                     )
@@ -211,17 +216,28 @@ class Tree:
         room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
-    def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
+    @staticmethod
+    def _find_other_values(workload: Workload) -> Gap | None:
+        """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
+        built = workload.source.built
+        if built is None or not built.is_installed:
+            return None
+        return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
+
+    def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
         """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
         if self._unread is not None:
-            return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
+            return unknown_fact(
+                pod.node,
+                f"a pool may stand in what cannot be read: {self._unread.file_place}: {self._unread.sentence}",
+            )
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
         if other is not None:
-            return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
+            return unknown_fact(other.name_node, f"{other.label} is not judged, and may take it")
         for pool in self._built_in:
-            if judge_pod(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, None)).fits:
+            if judge_pod(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, None)).fits:
                 what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
-                return UnknownFact(pod.node, what)
+                return unknown_fact(pod.node, what)
         return None
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
@@ -231,7 +247,7 @@ class Tree:
             return None
         return next((overlay for overlay in self._bringing.get(resource, ()) if overlay.name not in settled), None)
 
-    def _without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
+    def without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
         """A pod without the requests of which overlays may bring more than is known."""
         pod = pool.in_karpenters_labels(pod)
         if not self._bringing:
@@ -248,7 +264,7 @@ class Tree:
         folder = os.path.dirname(workload.source.path)
         found = self._pools_near.get(folder)
         if found is None:
-            near = [_nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
+            near = [nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
             nearest: dict[str, int] = {}
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
@@ -275,15 +291,15 @@ class Tree:
                     return True
         return False
 
-    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
+    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
-            yield UnknownFact(at, "which devices its resource claims need is not known")
+            yield unknown_fact(at, "which devices its resource claims need is not known")
         for resource, overlay in self._list_unsure(pod, pools).items():
             text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
-            yield UnknownFact(overlay.name_node, text)
+            yield unknown_fact(overlay.name_node, text)
 
     def _list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
         """The resources that a pod requests and overlays may bring, each with one of these."""
@@ -295,19 +311,19 @@ class Tree:
                 unsure |= {resource: self._bringing[resource][0] for resource in brought}
         return unsure
 
-    def _daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
+    def daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
         key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
             found = self._groups[key] = pool.groups(
-                daemon._replace(pod=self._without_unsure(daemon.pod, pool))
+                daemon._replace(pod=self.without_unsure(daemon.pod, pool))
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
 
 
-def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[UnknownFact]:
+def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:
     """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
     first = None
     for verdict in verdicts:
@@ -326,7 +342,7 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Un
         names = verdict.pool.resolution.catalog.names_in(verdict.types)
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         at = pod.node.get("containers") or pod.node
-        yield UnknownFact(at, f"how much {resource} pods can use is not known of {shown}")
+        yield unknown_fact(at, f"how much {resource} pods can use is not known of {shown}")
 
 
 def _shape_of(pod: Pod) -> object:
@@ -343,7 +359,7 @@ def _shape_of(pod: Pod) -> object:
     )
 
 
-def _nearness(path: str, other: str) -> int:
+def nearness(path: str, other: str) -> int:
     """How many folders two files have in common."""
     common = 0
     for ours, theirs in zip(

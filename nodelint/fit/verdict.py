@@ -105,7 +105,7 @@ class PoolVerdict(NamedTuple):
         return self._replace(refusal=self.refusal._replace(message=message))
 
 
-class _State(NamedTuple):
+class PodState(NamedTuple):
     """A pod as the scheduler tries it: one required term, one preferred, tolerations, and what it is spread over."""
 
     required: Term | None
@@ -114,7 +114,7 @@ class _State(NamedTuple):
     topologies: tuple[TopologyKey, ...]
 
 
-def _relaxations(pod: Pod, pool: EmptyPool) -> Iterator[_State]:
+def relaxations(pod: Pod, pool: EmptyPool) -> Iterator[PodState]:
     """The states that the scheduler tries, each with less than the one before.
 
     Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred.
@@ -127,15 +127,15 @@ def _relaxations(pod: Pod, pool: EmptyPool) -> Iterator[_State]:
     spread = () if ignored else tuple(t for t in pod.topologies if t.preferred and t.what == SPREAD)
     near = () if ignored else tuple(t for t in pod.topologies if t.preferred and t.what != SPREAD)
     for term in terms:
-        yield _State(term, first, pod.tolerations, (*hard, *spread, *near))
+        yield PodState(term, first, pod.tolerations, (*hard, *spread, *near))
     if near:
-        yield _State(terms[-1], first, pod.tolerations, (*hard, *spread))
+        yield PodState(terms[-1], first, pod.tolerations, (*hard, *spread))
     for preferred in (*wanted[1:], None) if wanted else ():
-        yield _State(terms[-1], preferred, pod.tolerations, (*hard, *spread))
+        yield PodState(terms[-1], preferred, pod.tolerations, (*hard, *spread))
     if spread:
-        yield _State(terms[-1], None, pod.tolerations, hard)
+        yield PodState(terms[-1], None, pod.tolerations, hard)
     if any(taint.effect == "PreferNoSchedule" for taint in pool.taints):
-        yield _State(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT), hard)
+        yield PodState(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT), hard)
 
 
 def judge_pod(
@@ -150,7 +150,7 @@ def judge_pod(
     if refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
     found = PoolVerdict(pool, NONE, None)
-    for state in _relaxations(pod, pool):
+    for state in relaxations(pod, pool):
         found = _Attempt(pod, pool, daemons, volumes).judge(state)
         if found.fits:
             break
@@ -205,6 +205,21 @@ def _limits_refusal(pool: EmptyPool) -> PoolRefusal | None:
     return PoolRefusal("limits", "all available instance types exceed limits for nodepool", at)
 
 
+def too_few_types(pool: EmptyPool, types: TypeSet) -> PoolRefusal | None:
+    """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
+    resolution = pool.resolution
+    if not resolution.min_values:
+        return None
+    key = pool.unmet_among(types)
+    if key is None:
+        most = 600 if pool.release >= MORE_TYPES else resolution.most_launched
+        key = pool.unmet_among(resolution.cheapest_of(types, most)) if len(types) > most else None
+    if key is None:
+        return None
+    text = f"minValues requirement is not met for label(s) (label(s)={key})"
+    return PoolRefusal("minValues", text, pool.pool.requirements_node)
+
+
 def _taint_refusal(taint: Taint, pod: Pod) -> PoolRefusal:
     value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
     shown = f"{taint.key}{value}:{taint.effect}"
@@ -222,7 +237,7 @@ class _Attempt:
         self.daemons = daemons
         self.volumes = volumes
 
-    def judge(self, state: _State) -> PoolVerdict:
+    def judge(self, state: PodState) -> PoolVerdict:
         pool = self.pool
         taint = pool.untolerated(state.tolerations, soft=True)
         if taint is not None:
@@ -249,7 +264,7 @@ class _Attempt:
         self,
         requirements: Requirements,
         volume: VolumePlace | None,
-        state: _State,
+        state: PodState,
         expressions: Sequence[LabelExpression],
     ) -> PoolVerdict:
         pool = self.pool
@@ -267,7 +282,7 @@ class _Attempt:
                 return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements, expressions)
         if refusal is None and types and not pool.pool.static:
-            refusal = self._too_few(types)
+            refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
 
     def _volume_refusal(self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression]) -> PoolRefusal:
@@ -280,20 +295,6 @@ class _Attempt:
         text = found.message.replace("incompatible requirements", "incompatible volume requirements")
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
-
-    def _too_few(self, types: TypeSet) -> PoolRefusal | None:
-        """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
-        pool, resolution = self.pool, self.pool.resolution
-        if not resolution.min_values:
-            return None
-        key = pool.unmet_among(types)
-        if key is None:
-            most = 600 if pool.release >= MORE_TYPES else resolution.most_launched
-            key = pool.unmet_among(resolution.cheapest_of(types, most)) if len(types) > most else None
-        if key is None:
-            return None
-        text = f"minValues requirement is not met for label(s) (label(s)={key})"
-        return PoolRefusal("minValues", text, pool.pool.requirements_node)
 
     def _filtered(
         self, requirements: Requirements, expressions: Sequence[LabelExpression]

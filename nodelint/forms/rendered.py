@@ -12,10 +12,11 @@ from nodelint.edits import NotEditable, reread_edited
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, span_of
-from nodelint.text import Node, Source
+from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import SourceText
 
@@ -33,14 +34,6 @@ class ValueOrigin(NamedTuple):
     exact: bool
     through: tuple[Also, ...] = ()
     role: str = ""
-
-
-class Unbuilt(NamedTuple):
-    """Something that could not be built, and why. The line counts from 1."""
-
-    path: str
-    line: int
-    reason: str
 
 
 class LedEdits(NamedTuple):
@@ -87,6 +80,8 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
+    `is_installed`: the defaults of a chart which something among the files installs with values of its own.
+
     `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
     where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
     without the defaults that somebody may replace, where that is known value by value: of what is left, everything
@@ -114,13 +109,14 @@ class Built(NamedTuple):
     asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     settle: Callable[[], Sequence[Built]] | None = None
-    problems: tuple[Unbuilt, ...] = ()
+    problems: tuple[Gap, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | Withheld] | None = None
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    is_installed: bool = False
     values: Node | None = None
 
     @property
@@ -243,3 +239,36 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
             origin = built.find_origin(node)
             if origin is not None:
                 yield span_of(origin.at).source
+
+
+def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
+    """What is built, with what controllers make of it in the place of the overlays that they apply."""
+    replaced = {path for result in made for path in result.replaces}
+    return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
+
+
+def lead_through(built: Built, overlay: Built) -> Built:
+    """A built chart whose values are those of an overlay, with origins in the files of that overlay."""
+
+    def find_origin(at: Node | Span) -> ValueOrigin | None:
+        origin = built.find_origin(at)
+        if origin is None:
+            return None
+        through = tuple(also._replace(at=_lead_place(also.at, overlay)) for also in origin.through)
+        if origin.at.source is not overlay.source:
+            return origin._replace(through=through)
+        below = overlay.find_origin(origin.at)
+        return None if below is None else ValueOrigin(below.at, False, (*through, *below.through), origin.role)
+
+    parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
+    return built._replace(find_origin=find_origin, parts=parts, cluster=overlay.cluster, label=overlay.label)
+
+
+def _lead_place(at: Node | Span, overlay: Built) -> Node | Span:
+    origin = overlay.find_origin(at) if at.source is overlay.source else None
+    return origin.at if origin is not None else at
+
+
+def show_folder(folder: str) -> str:
+    shown = os.path.relpath(folder)
+    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")

@@ -1,7 +1,7 @@
 """What the clusters get of a repository's files: built objects, and where each of their values is written.
 
 Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
-chart, an overlay or a module is what the others are told.
+chart, an overlay or a module is what the others are told. It is the only caller of forms that renders.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import os
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.model.gap import Gap
+from nodelint.forms.registry import TABLE
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.text.limits import LeftOutNotes
 
 TYPE_CHECKING = False
@@ -22,45 +22,27 @@ if TYPE_CHECKING:
 
     from nodelint.files.discover import Discovery
     from nodelint.forms.external.render import Rendering
-    from nodelint.forms.kustomize.build import UnbuiltOverlay
-    from nodelint.forms.rendered import Built, Unbuilt
+    from nodelint.forms.registry import FormRow
+    from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
     from nodelint.text import Source
 
 
 _LARGEST = 1 << 20
-"""Bytes of a kustomization that is looked into where nothing else is to be read."""
-
-
-_VALUES_OF_OTHERS = ("argoproj.io/", "helm.toolkit", "helmCharts")
-"""Words of objects that give values to charts; a file without a `kind` may hold nothing but values."""
-
-
-_GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
-"""The head of a block of Terraform that gives values to what may be elsewhere."""
-
-
-_FLUX = "kustomize.toolkit.fluxcd.io"
-"""The group of Flux's Kustomizations, which fill in variables."""
-
-
-_ARGO = "argoproj.io/"
-"""The group of Argo CD's Applications, which may patch what they apply."""
+"""Bytes of a file of a folder that is looked into where nothing else is to be read."""
 
 
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, and
-    `gaps` what limits leave out.
+    `gaps` is what could not be read or built: overlays, values of charts and modules that are elsewhere, and what
+    limits leave out. `folder_files` are the files that stand for their folders.
     """
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
-    unbuilt: Sequence[UnbuiltOverlay] = ()
-    kustomizations: Sequence[str] = ()
-    remote: Sequence[Unbuilt] = ()
     gaps: Sequence[Gap] = ()
+    folder_files: Sequence[str] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -69,27 +51,10 @@ class Inventory(NamedTuple):
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
         return [*left, *(built.source for built in self.built)]
 
-    def unbuilt_notes(self) -> Iterator[str]:
-        """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
-        for overlay in self.unbuilt:
-            if not overlay.fails:
-                place = f"{overlay.why.path}:{overlay.why.line}"
-                yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
-        yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
-        yield from (f"{gap.path}{f':{gap.line}' if gap.line else ''}: {gap.reason}" for gap in self.gaps)
-
-    def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
-        """What is said of overlays that are not built, and of objects that are left out.
-
-        With `auto_mode` those of EKS Auto Mode are not.
-        """
-        from nodelint.model.documents import left_out
-
-        yield from self.unbuilt_notes()
-        for source in self.sources:
-            for obj, reason in left_out(source):
-                if not (auto_mode and obj.provider == "auto-mode"):
-                    yield f"{source.path}: {obj.label} is left out: {reason}"
+    @property
+    def unbuilt(self) -> list[Gap]:
+        """The overlays that could not be built."""
+        return [gap for gap in self.gaps if gap.what == "overlay"]
 
     def auto_mode_objects(self) -> Iterator[Object]:
         """The NodePools and classes of EKS Auto Mode."""
@@ -106,108 +71,85 @@ class Inventory(NamedTuple):
 def build(
     files: Sequence[Source],
     rendering: Rendering | None = None,
-    kustomizations: Sequence[str] = (),
+    folder_files: Sequence[str] = (),
     each_release: bool = False,
 ) -> Inventory:
-    """Build what the clusters get of files.
+    """Build what the clusters get of files: each form renders in its turn, as `forms.registry` has them.
 
-    Overlays are those of `kustomizations`, the paths of their own files. Charts get their default values and, one by
-    one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
-    helm have come to, where they were run. `each_release` is that of `filled_charts`.
+    Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
+    one, their other files of values; texts with variables get what these have. `rendering` is what programs have come
+    to, where they were run. `each_release` is that of `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes() as notes:
-        inventory = _build(files, rendering, kustomizations, each_release)
-    return inventory._replace(gaps=_list_gaps(notes))
+        inventory = _render(files, rendering, folder_files, each_release)
+    return _with_gaps(inventory, notes)
 
 
 def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(*left_out) for left_out in notes.found)
+    return tuple(Gap(FilePlace(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
 
 
-def _build(
-    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str], each_release: bool
+def _render(
+    files: Sequence[Source], rendering: Rendering | None, folder_files: Sequence[str], each_release: bool
 ) -> Inventory:
-    built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
-    if may_fill(files):
-        from nodelint.forms.helm.filled_charts import filled_charts
-        from nodelint.forms.terraform.rendered import filled_by_terraform
+    rows = [row for row in TABLE.rows if _may_render(row, files, folder_files)]
+    built: Sequence[Built] = ()
+    unbuilt: Sequence[Gap] = ()
+    if rows or (rendering is not None and rendering.builds):
+        from nodelint.forms.interface import FormRun
 
-        if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
-            built += filled_charts(files, overlays, each_release)
-        made = list(filled_by_terraform(files))
-        for source in files:
-            path = os.path.abspath(source.path)
-            source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
-        built += made
+        run = FormRun(list(files), folder_files, rendering, each_release)
+        if rendering is not None and rendering.builds:
+            from nodelint.forms.external.render import build_rendered
+
+            run.built += build_rendered(rendering, files)
+            run.by_programs = {id(built) for built in run.built}
+        for row in rows:
+            row.load().render(run)
+        built, unbuilt = run.built, run.unbuilt
     node_groups = next((source.node_groups for source in files if source.node_groups), ())
     unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
     for built_text in built:
         for text in built_text.texts:
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
             text.unread_keys = unread_keys
-    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+    return Inventory(files, tuple(built), (*unbuilt, *_list_remote_values(files, built)), tuple(folder_files))
 
 
-def _build_overlays(
-    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str]
-) -> tuple[list[Built], list[UnbuiltOverlay], list[Built]]:
-    """What overlays come to, which cannot be built, and those that a chart's releases may stand in."""
-    built: list[Built] = []
-    unbuilt: list[UnbuiltOverlay] = []
-    overlays: list[Built] = []
-    if rendering is not None and rendering.builds:
-        from nodelint.forms.external.render import build_rendered
-
-        built += build_rendered(rendering, files)
-    if kustomizations:
-        from nodelint.forms.kustomize.overlays import build_native
-
-        done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
-        overlays, unbuilt = build_native(files, kustomizations, done)
-        built += overlays
-    if any(_FLUX in source.text for source in files):
-        from nodelint.forms.flux.kustomizations import build_flux
-
-        built, more = build_flux(files, built)
-        unbuilt += more
-    if kustomizations and any(_ARGO in source.text for source in files):
-        from nodelint.forms.argocd.kustomizations import build_argo
-
-        built, more = build_argo(files, built)
-        unbuilt += more
-    if rendering is None or not rendering.builds:
-        overlays = list(built)  # with what Flux and Argo CD make of them
-    return built, unbuilt, overlays
+def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[str] = ()) -> bool:
+    """Whether files are of concern to a form, told without loading it."""
+    if row.names and folder_files:
+        return True
+    for source in files:
+        if row.folders and source.may_be_template:
+            return True
+        if row.endings and source.path.endswith(row.endings):
+            return True
+        for word in row.words:
+            if word in source.text:
+                return True
+    return False
 
 
-def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
+def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
     """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
-    import re  # a run over plain files needs none of it
+    found: list[Gap] = []
+    if any(
+        "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
+    ):
+        from nodelint.inventory.remote_values import find_remote_values
 
-    terraform = [f for f in files if f.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, f.text)]
-    manifests = [f for f in files if "kind:" in f.text and not any(word in f.text for word in _VALUES_OF_OTHERS)]
-    if not terraform and len(manifests) == len(files):
-        return ()
-    from nodelint.forms.helm.remote_values import find_remote_values
-
-    found = list(find_remote_values(files, {part for text in built for part in text.parts}))
-    if terraform:
-        from nodelint.forms.terraform.remote_modules import find_remote_inputs
-
-        found += find_remote_inputs(terraform)
+        found += find_remote_values(files, {part for text in built for part in text.parts})
+    for row in TABLE.rows:
+        if row.endings and any(file.path.endswith(row.endings) for file in files):
+            found += row.load().find_remote_values(files)
     return tuple(found)
 
 
 def may_fill(files: Sequence[Source]) -> bool:
-    """Whether a template of a chart or of Terraform may be among files; where none is, nothing is loaded."""
-    if any(source.may_be_template for source in files):
-        return True
-    if not any("${" in source.text or source.path.endswith((".tf", ".tofu")) for source in files):
-        return False
-    from nodelint.forms.terraform.filled_texts import any_filled
-
-    return any_filled(files)
+    """Whether a template may be among files that a form fills in; where none is, nothing is loaded."""
+    return any(row.fills and _may_render(row, files) and row.load().may_fill(files) for row in TABLE.rows)
 
 
 def read_inventory(
@@ -220,7 +162,7 @@ def read_inventory(
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
-    that of `filled_charts`.
+    that of `FormRun`.
     """
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
@@ -241,23 +183,10 @@ def _build_found(found: Discovery, rendering: Rendering | None, each_release: bo
 
 
 def _read_and_build(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
-    helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
-    if not helm and may_fill(found.sources):
-        from nodelint.forms.helm.filled_charts import read_releases, values_beside, values_elsewhere
-        from nodelint.forms.helm.including_templates import find_including_templates
-
-        found.sources += find_including_templates(found.sources, found.seen)
-        found.sources += read_releases(found.sources, found.releases, found.also)
-        found.sources += values_beside(found.sources, found.seen)
-        found.sources += values_elsewhere(found.sources, found.seen)
-    if found.kustomizing and found.sources:
-        from nodelint.forms.flux.kustomizations import read_kustomizations
-
-        found.sources += read_kustomizations(found.sources, found.kustomizing, found.seen)
-    inventory = build(found.sources, rendering, kustomizations_of(found), each_release)
+    read_beside(found, rendering)
+    inventory = build(found.sources, rendering, list_folder_files(found), each_release)
     if found.also is None:  # whoever asks for workloads hears of those that are not known
-        spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
-        inventory = inventory._replace(unbuilt=tuple(spoken_of))
+        inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
     if inventory.built:
         from nodelint.forms.rendered import find_parts
 
@@ -265,43 +194,79 @@ def _read_and_build(found: Discovery, rendering: Rendering | None, each_release:
     return inventory
 
 
+def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
+    """Read what forms have to know beside the files that name Karpenter; it becomes sources of what was found."""
+    applying = found.applying if found.sources else []
+    for row in reversed(TABLE.rows):  # what installs charts first, then what is applied with them
+        if row.applies and applying:
+            from nodelint.forms.lib.values import read
+
+            have = {os.path.abspath(source.path) for source in found.sources}
+            more = (read(path) for path in applying if os.path.abspath(path) not in have)
+            found.sources += [source for source in more if source is not None]
+            applying = []
+        if _may_render(row, found.sources):
+            from nodelint.forms.interface import FormRun
+
+            run = FormRun(found.sources, rendering=rendering)
+            run.seen, run.installing, run.also = found.seen, found.installing, found.also
+            row.load().read_beside(run)
+
+
+def read_named_templates(found: Discovery) -> None:
+    """Read templates that do not name Karpenter and take in one that does; they become sources of what was found."""
+    for row in TABLE.rows:
+        if row.folders and any(source.may_be_template for source in found.sources):
+            found.sources += row.load().find_including_templates(found.sources, found.seen)
+
+
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
-    has_terraform = any(source.path.endswith((".tf", ".tofu", ".tf.json")) for source in found.sources)
-    if has_terraform:
-        from nodelint.forms.terraform.outside_files import note_outside_files
-
-        note_outside_files(found.sources)
-    if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
+    languages = [
+        row for row in TABLE.rows if row.endings and any(s.path.endswith(row.endings) for s in found.sources)
+    ]
+    for row in languages:
+        row.load().note_gaps(found.sources)
+    if inventory.folder_files or inventory.built or languages or may_fill(found.sources):
         from nodelint.inventory.unread_inputs import find_unread_inputs
 
-        named = {
-            place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
-        }
-        found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations, named)
+        named = {place for o in inventory.unbuilt for place in (o.subject, os.path.dirname(os.path.abspath(o.path)))}
+        found.unreadable += find_unread_inputs(found, inventory.built, inventory.folder_files, named)
+    if found.installing or found.applying:
+        from nodelint.inventory.unread_inputs import find_broken_installs
+
+        found.unreadable += find_broken_installs(found)
     for overlay in inventory.unbuilt:
-        place = f"{overlay.why.path}:{overlay.why.line}"
+        place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):
-            found.unreadable.append((place, f"not built: {overlay.why.reason}"))
+            found.unreadable.append((place, f"not built: {overlay.reason}"))
 
 
 def _leads_out(path: str) -> bool:
-    """Whether a kustomization takes something from beside or above its folder."""
+    """Whether a file of a folder takes something from outside of it, by a path or by a link."""
+    import re
+
+    folder = os.path.dirname(path)
     try:
-        return b"../" in gate.read(path, _LARGEST)
+        text = gate.read(path, _LARGEST)
+        if re.search(rb"""\.\.|[\s\["'-]/""", text) is not None:
+            return True
+        named = [name for name, _ in gate.entries(folder) if os.fsencode(name) in text]
+        return any(gate.refusal(os.path.join(folder, name)) is not None for name in named)
     except (OSError, ValueError):
         return False
 
 
-def kustomizations_of(found: Discovery) -> list[str]:
-    """The paths of the kustomizations that were asked for, and those beside files that were named."""
+def list_folder_files(found: Discovery) -> list[str]:
+    """The paths of the files that stand for their folders: those asked for, and those beside named files."""
+    names = TABLE.names
     # Asked of each file of the run, and most end in another way.
-    ending = [path for path in found.seen if path.endswith(KUSTOMIZATIONS)]
-    paths = [path for path in ending if os.path.basename(path) in KUSTOMIZATIONS]
+    ending = [path for path in found.seen if path.endswith(names)]
+    paths = [path for path in ending if os.path.basename(path) in names]
     if not found.sources:
         return sorted(filter(_leads_out, paths))
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
-        candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
+        candidates = (os.path.join(folder, name) for name in names)
         paths += [path for path in candidates if path not in found.seen and gate.is_file(path)]
     return sorted(dict.fromkeys(paths))

@@ -1,85 +1,36 @@
-"""Files that objects are built of and that cannot be read: charts, Terraform's modules and overlays as they stand.
+"""Files that objects are built of and that cannot be read: of charts, modules and overlays as they stand.
 
-What builds objects passes over such a file, and helm, Terraform or kustomize stops at it.
+What builds objects passes over such a file, and the tool that takes it stops at it.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.files import safe_read
 from nodelint.files.discover import Discovery
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
-from nodelint.forms.helm.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.forms.lib.values import own_roots
+from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.registry import TABLE, FormRow
 from nodelint.forms.rendered import Built
-from nodelint.forms.syntax_check import TERRAFORM, TERRAGRUNT, SyntaxFault, find_fault
+from nodelint.inventory.syntax_check import find_fault
 from nodelint.text import Source
-from nodelint.text.limits import note_limit
 
 _LARGEST = 16 << 20
-_HCL = (*TERRAFORM, TERRAGRUNT)
-_MOST_FILES = 20_000
-"""Files of charts and modules that are looked at: a guard against a tree that holds everything."""
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
     """The absolute paths of the files of charts and modules that objects stand in, or are built of."""
-    charts: set[str] = set()
-    modules: set[str] = set()
-    paths = [s.path for s in sources if s.may_be_template or s.path.endswith((*TERRAFORM, ".tftpl"))]
-    for built in builds:
-        paths += built.parts
-        if built.source.path.endswith(TERRAFORM) or any(part.endswith(TERRAFORM) for part in built.parts):
-            modules.add(built.cluster)
-    for path in map(os.path.abspath, paths):
-        if path.endswith(TERRAFORM):
-            modules.add(os.path.dirname(path))
-        elif path.endswith(".tftpl"):
-            modules |= {os.path.dirname(path), os.path.dirname(os.path.dirname(path))}
-        elif (chart := chart_of(path)) is not None:
-            charts.add(chart)
-    for count, path in enumerate((*_list_charts(charts), *_list_modules(modules))):
-        if count >= _MOST_FILES:
-            note_limit(path, _MOST_FILES, "files of charts and modules, whose syntax is looked at", 0)
-            return
-        yield path
-
-
-def _list_charts(charts: set[str]) -> Iterator[str]:
-    for chart in sorted(charts):
-        for folder, _, names in gate.walk(chart):
-            for name in sorted(names):
-                if name.endswith((".yaml", ".yml", ".tpl")):
-                    yield os.path.join(folder, name)
-
-
-def _list_modules(modules: set[str]) -> Iterator[str]:
-    for folder in sorted(filter(gate.is_folder, modules)):
-        yield from (os.path.join(folder, name) for name in gate.names(folder) if name.endswith(TERRAFORM))
-
-
-def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]:
-    """The units of Terragrunt among some paths that call one of some modules, as their text says, broken or not."""
-    for path in sorted(paths) if modules else ():
-        if os.path.basename(path) != TERRAGRUNT:
-            continue
-        try:
-            text = gate.read(path, _LARGEST).decode(errors="replace")
-        except OSError:
-            continue
-        for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
-            if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
-                yield path
+    for row in TABLE.rows:
+        if not row.names and _is_of_concern(row, sources, builds, ()):
+            yield from row.load().list_inputs(sources, builds, (), ())
 
 
 def find_unread_inputs(
-    found: Discovery, builds: Sequence[Built], kustomizations: Sequence[str], named: Collection[str] = ()
+    found: Discovery, builds: Sequence[Built], folder_files: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """The files that were asked for and that nothing can be built of: `path:line`, and why.
 
@@ -90,21 +41,20 @@ def find_unread_inputs(
     # What is set aside may be whole for helm or Terraform: a template that is no YAML yet, an object in another form.
     aside = {s.path for s in found.sources if s.set_aside and not _is_tool_input(s)}
     broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.path in aside}
-    inputs = [path for path in list_inputs(found.sources, builds) if _is_always_read(path)]
-    inputs += _list_units(shown, {os.path.dirname(path) for path in inputs if path.endswith(TERRAFORM)})
-    if found.sources:
-        objects = {os.path.abspath(source.path) for source in found.sources}
-        built = {part for built in builds for part in built.parts}
-        inputs += [path for path in map(os.path.abspath, kustomizations) if path in built or _may_take(path, objects)]
+    rows = [row for row in TABLE.rows if _is_of_concern(row, found.sources, builds, folder_files)]
+    inputs: list[str] = []
+    for row in sorted(rows, key=lambda row: bool(row.names)):  # what is built of a folder's own file comes last
+        form = row.load()
+        inputs += filter(form.is_required, form.list_inputs(found.sources, builds, folder_files, shown))
     named_before = {os.path.abspath(path) for path in found.seen}
     folders = {os.path.dirname(path): os.path.dirname(name) for path, name in shown.items()}
-    known: DefinedNames = {}
+    known: dict[str, object] = {}
     for path in dict.fromkeys(inputs):
         if RUN.is_over():
             return
         if path not in shown and os.path.islink(path) and not gate.exists(path) and os.path.dirname(path) in folders:
             shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))
-        if path not in shown and path.endswith(_HCL) and os.path.dirname(path) in folders:
+        if path not in shown and TABLE.of_language(path) is not None and os.path.dirname(path) in folders:
             shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))  # one module
         if path not in shown or path in broken:
             continue
@@ -114,75 +64,59 @@ def find_unread_inputs(
             if path not in named_before:  # what may hold objects and cannot be opened is named when it is looked for
                 yield shown[path], safe_read.error_reason(error)
             continue
-        if fault is None and os.path.basename(path) in KUSTOMIZATIONS and os.path.dirname(path) not in named:
-            fault = _find_missing_path(source)
+        if fault is None and os.path.dirname(path) not in named:
+            of_folder = next((row for row in TABLE.rows if os.path.basename(path) in row.names), None)
+            fault = of_folder.load().find_missing_path(source) if of_folder is not None else None
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
-        if fault is not None and (path.endswith(_HCL) or not is_template):
+        has_language = TABLE.of_language(path) is not None
+        if fault is not None and (has_language or not is_template):
             place = source.position(fault.offset)
-            column = f":{place.column}" if path.endswith(_HCL) else ""
+            column = f":{place.column}" if has_language else ""
             yield f"{shown[path]}:{place.line}{column}", f"cannot be read: {fault.message}"
-    yield from _find_lost_charts(found.sources)
+    for row in rows:
+        yield from row.load().find_lost_inputs(found.sources)
 
 
-def _find_lost_charts(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """The first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
-    known: set[str] = set()
-    for source in sources:
-        path = os.path.abspath(source.path)
-        chart = os.path.dirname(templates_around(path) or "") if source.may_be_template else ""
-        outer, below = os.path.split(os.path.dirname(chart))
-        if below != "charts" or chart in known or os.path.lexists(os.path.join(chart, CHART)):
+def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
+    """The files that may install a chart, or change a folder, and that are no YAML: `path:line`, and why.
+
+    Asked are those that were read. What holds template code is filled in by somebody before.
+    """
+    paths = {os.path.abspath(path) for path in (*found.installing, *found.applying)}
+    named = {path.partition(":")[0] for path, _ in found.unreadable}
+    for source in found.sources:
+        if os.path.abspath(source.path) not in paths or source.path in named or source.masked:
             continue
-        if os.path.basename(chart).startswith(("_", ".")):
-            continue  # helm passes these over
-        known.add(chart)
-        if gate.is_file(os.path.join(outer, CHART)):
-            missing = os.path.relpath(os.path.join(chart, CHART))
-            yield f"{source.path}:1", f"cannot be read: helm loads no chart without its `{missing}`"
+        if any(source.concerns_karpenter(problem.offset) for problem in source.problems):
+            continue  # a finding says it
+        if "{{" in source.text or nodes_of(source):
+            continue
+        _, fault = find_fault(source.path, source.text.encode())
+        if fault is not None:
+            place = source.position(fault.offset)
+            yield f"{source.path}:{place.line}", f"cannot be read: {fault.message}"
+
+
+def _is_of_concern(
+    row: FormRow, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]
+) -> bool:
+    """Whether files of a form may have a part in the objects of a run."""
+    if row.names:
+        return bool(folder_files)
+    if row.folders and any(source.may_be_template for source in sources):
+        return True
+    endings = (*row.endings, *row.inputs, *row.templates)
+    paths = (*(source.path for source in sources), *(part for built in builds for part in built.parts))
+    return any((endings and path.endswith(endings)) or _is_within(path, row.folders) for path in paths)
+
+
+def _is_within(path: str, folders: Sequence[str]) -> bool:
+    return any(f"{os.sep}{folder}{os.sep}" in path for folder in folders)
 
 
 def _is_tool_input(source: Source) -> bool:
-    """Whether helm or Terraform reads a file that may hold objects in a form that is not read here."""
-    return source.path.endswith(TERRAFORM) or (source.may_be_template and chart_of(source.path) is not None)
-
-
-def _is_always_read(path: str) -> bool:
-    """Whether the tool of a chart or module reads a file, or somebody installs the chart with it."""
-    name = os.path.basename(path)
-    if path.endswith(TERRAFORM) or name in (CHART, "values.yaml") or chart_of(path) is not None:
+    """Whether a tool reads a file that may hold objects in a form that is not read here."""
+    if source.may_be_template and chart_of(source.path) is not None:
         return True
-    return re.match(OTHER_VALUES, name) is not None
-
-
-def _find_missing_path(source: Source) -> SyntaxFault | None:
-    """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
-    folder = os.path.dirname(os.path.abspath(source.path))
-    for root in own_roots(source):
-        for field in ("resources", "bases", "components"):
-            named = root.get(field)
-            if named is not None and isinstance(named.value, str):
-                return SyntaxFault(named.start, f"`{field}` has to be a list")
-            for item in named.items if named is not None else ():
-                path = item.value if isinstance(item.value, str) else ""
-                if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):
-                    return SyntaxFault(item.start, f"`{path}` is not there")
-    return None
-
-
-_PART = r"[^:?*\[\]{}$/]+"
-_LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:ya?ml|json)"
-"""A path of the same repository, and no address, pattern or placeholder."""
-
-
-def _may_take(path: str, objects: set[str]) -> bool:
-    """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
-    try:
-        text = gate.read(path, _LARGEST).decode(errors="replace")
-    except OSError:
-        return False
-    folder = os.path.dirname(path)
-    if any(os.path.dirname(obj) == folder for obj in objects):
-        return True
-    words = (word for word in re.findall(r"[\w./-]+", text) if "/" in word or "." in word)
-    named = {os.path.normpath(os.path.join(folder, word)) for word in words}
-    return any(place in objects or any(obj.startswith(os.path.join(place, "")) for obj in objects) for place in named)
+    language = TABLE.of_language(source.path)
+    return language is not None and source.path.endswith((*language.endings, *language.inputs))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
+from nodelint.model.controller_settings import ControllerInstall
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.releases.settings import INSTALLING, ControllerInstall
+from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node
 
 __all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "unread_values"]

@@ -15,10 +15,11 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, Skipped, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import Result, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
+from nodelint.model.gap import Gap, gap_of
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.providers import judged_in_part
 from nodelint.rule.definition import GROUPS, PROFILES, Group, Rule
@@ -28,9 +29,8 @@ from nodelint.text import Source
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.forms.rendered import Built, Unbuilt
+    from nodelint.forms.rendered import Built
     from nodelint.lint.incremental import ResultCaches
-    from nodelint.model.gap import Gap
     from nodelint.releases.release_choice import Chosen
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Report",
     "Result",
     "Selection",
-    "Skipped",
     "Target",
     "lint",
 ]
@@ -91,20 +90,19 @@ class Report(NamedTuple):
     `faults` are rules that raised an error over an object; the findings of other rules stay. `chosen` are
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
     and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
-    the objects as the clusters get them: in the place of those of a template what is built of it. `unbuilt` is
-    what could not be built, `gaps` what limits leave out and what nodelint broke down over.
+    the objects as the clusters get them: in the place of those of a template what is built of it. `skipped` is what
+    was not judged, `unbuilt` are remarks on overlays that are built.
     """
 
     results: tuple[Result, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[Gap, ...]
     objects: tuple[Object, ...]
     target: Target
     faults: tuple[str, ...] = ()
     chosen: Mapping[int, tuple[Chosen, ...]] = MappingProxyType({})
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
-    unbuilt: tuple[Unbuilt, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    unbuilt: tuple[Gap, ...] = ()
 
     @property
     def places(self) -> list[Result]:
@@ -234,21 +232,22 @@ def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
     return [rules[name] for name in rules if name in running]
 
 
-def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
+def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
     """What of objects no rule has looked at."""
     if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
     for obj in objects:
         for name in not_judged(obj) if obj.source.masked and not obj.of_cluster else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
-            yield Skipped(None, obj.source.path, obj, reason, False)
+            yield gap_of(None, obj.source.path, obj, reason)
         if isinstance(obj, NodePool) and obj.provider == "other":
             kind = obj.class_ref.kind if obj.class_ref else None
-            yield Skipped(None, obj.source.path, obj, judged_in_part(obj.provider, kind, obj.version), False)
+            reason = judged_in_part(obj.provider, kind, obj.version, obj.has_ec2_types)
+            yield gap_of(None, obj.source.path, obj, reason)
 
 
-def _not_read(source: Source) -> Iterator[Skipped]:
+def _not_read(source: Source) -> Iterator[Gap]:
     """The objects and documents of a file that are not judged at all."""
-    yield from (Skipped(None, source.path, obj, reason, False) for obj, reason in left_out(source, foreign=True))
+    yield from (gap_of(None, source.path, obj, reason) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
-    yield from (Skipped(None, source.path, None, aside.reason, False) for aside in asides)
+    yield from (gap_of(None, source.path, None, aside.reason) for aside in asides)

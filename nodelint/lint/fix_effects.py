@@ -55,7 +55,10 @@ def _compare(old: Object, new: Object, release: Version) -> str | None:
     """Return what becomes of nodes when an object changes. None if that depends on what is not known."""
     from nodelint.apiserver import Schemas
     from nodelint.drift import Unhashable, hash_object, stored_object
+    from nodelint.karpenter.controller import find_launch_blocker
 
+    if find_launch_blocker(old, release) is not None:
+        return "it launches nothing as it is: no node is replaced"
     schemas = Schemas.bundled()
     try:
         if hash_object(old, release, schemas).value != hash_object(new, release, schemas).value:

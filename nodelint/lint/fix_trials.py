@@ -57,8 +57,9 @@ class Tried(NamedTuple):
     """What some edits come to: the objects that change, and those whose rules read them.
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
-    finding of each, `messages` are all that is said. `inventory` is what the clusters get. `unread` are the paths of
-    files that can no longer be read, `context_sources` the files that are read for context.
+    finding of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
+    the clusters get. `unread` are the paths of files that can no longer be read, `context_sources` the files that are
+    read for context.
     """
 
     inventory: Inventory
@@ -66,6 +67,7 @@ class Tried(NamedTuple):
     said: Counter[Mark]
     first: Mapping[Mark, Result]
     messages: frozenset[tuple[Mark, str]]
+    errors: frozenset[Mark]
     context_sources: Sequence[Source] = ()
     unread: Sequence[str] = ()
 
@@ -126,7 +128,8 @@ class Trials:
         found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
         counts = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
-        return Tried(inventory, changed, counts, dict(reversed(found)), messages, context_sources, unread)
+        errors = frozenset(mark for mark, result in found if result.severity == "error")
+        return Tried(inventory, changed, counts, dict(reversed(found)), messages, errors, context_sources, unread)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
         """The objects that are others in what the clusters get of changed files."""

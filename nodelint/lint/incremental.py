@@ -12,8 +12,9 @@ from operator import is_
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.recording_context import Answers, Beginning, Question, RecordingContext
-from nodelint.lint.results import Result, RuleOutput, Skipped, drop_superseded
+from nodelint.lint.results import Result, RuleOutput, drop_superseded
 from nodelint.model.finding import Edit, Finding, Span
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.rule.context import Context
 from nodelint.text.incremental import Moved
@@ -37,7 +38,7 @@ class CachedResults(NamedTuple):
     obj: Object
     rules: Sequence[Rule]
     results: dict[str, list[Result]]
-    skipped: dict[str, list[Skipped]]
+    skipped: dict[str, list[Gap]]
     dependencies: dict[Question, tuple[Object | None, object, set[str]]]
     """What was asked, with the answer and the rules that asked."""
     reported: list[Result]

@@ -14,12 +14,12 @@ from nodelint.lint.release_results import downgrade_severity, point_to_statement
 from nodelint.lint.results import (
     Result,
     RuleOutput,
-    Skipped,
     drop_superseded,
     hold_to_known,
     merge_releases,
 )
 from nodelint.model.finding import Finding, Findings
+from nodelint.model.gap import Gap, gap_of
 from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, former_names, load_check
@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
     """What rules have said of some objects for all of their releases; `context` is what they could ask."""
 
     results: list[Result]
-    skipped: list[Skipped]
+    skipped: list[Gap]
     faults: list[str]
     chosen: dict[int, tuple[Chosen, ...]]
     context: Context
@@ -212,7 +212,7 @@ class ReleaseRun:
         self.context = context
         self.reporting = reporting
         self.results: list[Result] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[Gap] = []
         self.faults: list[str] = []
         self._checks: dict[str, Callable[..., Findings]] = {}
 
@@ -331,28 +331,28 @@ class ReleaseRun:
                     skips += 1
                     if skips > MAX_FINDINGS and obj is not None:
                         if rule.name in self.reporting:
-                            into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
+                            into.skipped.append(gap_of(rule.name, path, obj, _TOO_MANY))
                         return
                     into.raw.append(Result(rule, hold_to_known(rule, skip, self.target.karpenter), obj))
                 elif rule.name in self.reporting:
-                    into.skipped.append(Skipped(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
+                    into.skipped.append(gap_of(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
         except Missing as missing:
             if rule.name in self.reporting:
-                into.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
+                into.skipped.append(gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
             what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
             place = _own_place(rule, error)
             into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-            into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+            into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
     """The rules that look at an object before the deadline."""
     for rule in rules:
         if RUN.is_over():
-            into.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+            into.skipped.append(gap_of(None, obj.source.path, obj, RUN.late_reason))
             return
         yield rule
 
@@ -389,7 +389,7 @@ def held_words(obj: Object, words: Set[str]) -> Set[str]:
     return frozenset([word for word in words if word in text])
 
 
-def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Skipped]:
+def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Gap]:
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
     kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not obj.foreign}
     for rule in rules:
@@ -398,19 +398,17 @@ def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], ta
             try:
                 target.facts.answer(Question(needs[0]))
             except Missing as missing:
-                yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
+                yield gap_of(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
-def _choose_releases(
-    objects: Sequence[Object], target: Target
-) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
+def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Gap]]:
     """The releases of each object, by its id, and the objects that are judged for none."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
     for obj in objects if target.choose is not None else ():
         choices = target.choose(obj) if target.choose is not None else ()
         if isinstance(choices, str):
-            skipped.append(Skipped(None, obj.source.path, obj, choices, False))
+            skipped.append(gap_of(None, obj.source.path, obj, choices))
         else:
             found[id(obj)] = choices
     return found, skipped

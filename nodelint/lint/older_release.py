@@ -22,12 +22,6 @@ _MOST = 4
 _LONGEST = 20_000
 """Characters of an object that is judged once more; a pool has a thousand."""
 
-BY_RELEASE = (
-    *("controller-check", "field-of-another-release", "invalid-field", "no-image", "refused-combination"),
-    *("unknown-field", "unknown-label", "unsupported-alias"),
-)
-"""Rules that say what a release refuses; those that are about some releases only are known by their range."""
-
 _Key = tuple[str, str, int]
 
 
@@ -74,7 +68,9 @@ def older(
     names = {
         n
         for n, rule in request.rules.items()
-        if request.selection.enables(rule) and rule.severity != "info" and (n in BY_RELEASE or _ends(rule))
+        if request.selection.enables(rule)
+        and rule.severity != "info"
+        and ("release-dependent" in rule.tags or _ends(rule))
     }
     found = find_more(frozenset(names), probe)
     if not found:

@@ -46,13 +46,15 @@ class _Offer(NamedTuple):
     """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
 
     `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
-    edits are suggestions alone: what settles one thing may let the same rule speak of the next.
+    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
+    a fix, and of errors alone.
     """
 
     edits: tuple[Edit, ...]
     safe: bool
     wants: Counter[Mark]
     messages: frozenset[tuple[Mark, str]] | None
+    of_errors: bool
 
 
 class Prover:
@@ -70,6 +72,8 @@ class Prover:
         self._inventory: Inventory | None = None
         self._known: list[int] = []
         self._edited = EditedTexts()
+        self.following: set[Mark] = set()
+        """What follows fixes that are offered all the same: nothing that is as bad as what they put right."""
 
     def begin(self, inventory: Inventory, sources: Sequence[Source] | None = None) -> Prover:
         """Take what was built of the files already, or of `sources` and the files around them."""
@@ -99,7 +103,7 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        if known is not None and not known.built and not known.kustomizations and not may_fill(sources):
+        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
             return Inventory(sources)
         return self._build(sources)
 
@@ -107,7 +111,8 @@ class Prover:
         """Whether fixes that hold by themselves do so beside each other, by what is said once all are made."""
         known, now = count_said(before), count_said(after)
         names = {name for _, name in known}
-        if any(count > known[mark] and mark[1] in names for mark, count in now.items()):
+        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names}
+        if more - self.following:
             return False
         if unsafe or self._find_moved is None or self._first is None:
             return True
@@ -135,6 +140,7 @@ class _Run:
         self._sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
+        self._follows: dict[tuple[Edit, ...], str] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._built = 0
@@ -144,7 +150,7 @@ class _Run:
         for part in (True, False):
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
-        if not self._why and not self._moved:
+        if not self._why and not self._moved and not self._follows:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
@@ -152,6 +158,7 @@ class _Run:
         wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
         safe: dict[tuple[Edit, ...], bool] = {}
         messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
+        lesser: set[tuple[Edit, ...]] = set()
         for result in self._places:
             for edits, is_fix in _edits_of(result):
                 if any(id(edit.source) not in self._sources or not edit.source.whole for edit in edits):
@@ -160,13 +167,15 @@ class _Run:
                 wants.setdefault(edits, Counter())[mark] += 1
                 safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
                 texts = messages.setdefault(edits, set())
+                if result.severity != "error":
+                    lesser.add(edits)
                 if is_fix:
                     messages[edits] = None
                 elif texts is not None:
                     texts.add((mark, result.finding.message))
         return [
-            _Offer(edits, safe[edits], marks, None if messages[edits] is None else frozenset(messages[edits] or ()))
-            for edits, marks in wants.items()
+            _Offer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
+            for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
         ]
 
     def _try(self, batch: Sequence[_Offer]) -> None:
@@ -187,7 +196,10 @@ class _Run:
             movers = [offer for offer in batch if any(_touches(offer, name, tried) for name in moved or ())]
             self._moved.update(offer.edits for offer in movers)
         if len(batch) == 1:
-            if bad or tried.unread:
+            if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
+                self._follows[batch[0].edits] = _describe(bad[0], tried)
+                self._prover.following.update(bad)
+            elif bad or tried.unread:
                 self._why[batch[0].edits] = _withhold(batch[0], bad, tried)
             return
         for offer in suspects:
@@ -214,6 +226,10 @@ class _Run:
         if edits in self._why:
             withheld = self._why[edits]
             finding = finding._replace(edits=(), safety=None, withheld=withheld)
+        elif edits in self._follows:
+            advice = f"once the fix is made, there is {self._follows[edits]}"
+            both = f"{finding.help}; {advice}" if finding.help else advice
+            finding = finding._replace(safety="unsafe", help=both)
         elif edits and edits in self._moved and result.safety == "safe":
             finding = finding._replace(safety="unsafe")
         if finding.suggestions:
@@ -303,13 +319,33 @@ def _near(change: ChangedObject) -> Iterable[Name]:
             yield "EC2NodeClass", str(obj.class_ref.name)
 
 
+def _is_lesser(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> bool:
+    """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
+
+    They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
+    """
+    if not offer.of_errors or offer.messages is not None:
+        return False
+    own = {wanted[1] for wanted in offer.wants}
+    return all(
+        mark not in offer.wants
+        and mark not in tried.errors
+        and (tried.first[mark].severity == "info" or mark[1] in own)
+        for mark in bad
+    )
+
+
+def _describe(mark: Mark, tried: Tried) -> str:
+    return f"{mark[0]}: {tried.first[mark].finding.message}"
+
+
 def _withhold(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail="the file could no longer be read")
     mark = next((mark for mark in bad if mark not in offer.wants), bad[0])
     result = tried.first[mark]
-    text = f"{mark[0]}: {result.finding.message}"
+    text = _describe(mark, tried)
     own = {wanted[1] for wanted in offer.wants}
     if mark in offer.wants:
         return Withheld("finding-stays")

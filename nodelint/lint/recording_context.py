@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from nodelint.convert import Conversion
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.tree import Tree
+    from nodelint.forms.helm.templates import Templates
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
     from nodelint.model.cluster_objects import Workload
     from nodelint.releases.settings import ControllerFacts
     from nodelint.rule.target import Target
-    from nodelint.rule.templates import Templates
 
     _T = TypeVar("_T")
     _Asked = TypeVar("_Asked", bound=Object)

@@ -64,10 +64,6 @@ def _without_newer(finding: Finding, stating: Evidence) -> Finding:
     return finding._replace(suggestions=offers)
 
 
-_BY_CONTROLLER = ("controller-check", "no-image", "refused-combination", "unsupported-alias")
-"""Rules about what the controller does; of one before 1.0.0 nodelint does not know it."""
-
-
 def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
     stating = next((choice.not_known for choice in chosen if choice.not_known is not None), None)
     if stating is not None and result.object is not None:
@@ -77,7 +73,7 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
     retired = isinstance(obj, Retired)
     if obj is None or old is None or old.karpenter >= (RETIRING if retired else OLDEST):
         return result
-    if result.severity == "error" and (retired or result.rule.name in _BY_CONTROLLER):
+    if result.severity == "error" and (retired or "controller" in result.rule.tags):
         finding = finding._replace(severity="warning")
     if finding.at is not obj.node.get("apiVersion"):
         return result._replace(finding=_without_newer(finding, old))
@@ -87,9 +83,6 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
     # One upgrade converts all of them: of what is gone, what is to be done differs by what hinders it alone.
     once = f"{finding.message} {finding.help}" if retired else finding.once
     return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
-
-
-_ABOUT_RELEASES = ("out-of-support", "unsupported-kubernetes")
 
 
 def point_to_statements(
@@ -103,7 +96,7 @@ def point_to_statements(
     found = []
     for result in results:
         stating = None
-        if result.rule.name in _ABOUT_RELEASES:
+        if "stated-release" in result.rule.tags:
             by_path = by_path or {source.path: source for source in files}
             choice = next(iter(result.holds or chosen.get(id(result.object), ())), None)
             about_karpenter = result.finding.message.startswith("Karpenter ")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.judging import judge_objects
-from nodelint.lint.results import Result, Skipped
+from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, label_of, span_of
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import Node
 
@@ -24,31 +25,20 @@ if TYPE_CHECKING:
     from nodelint.rule.definition import Rule
     from nodelint.text import Source, SourceText
 
-_ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
-"""Rules about names, which whoever installs a chart gives."""
-_ABOUT_CODE = (
-    "default-never-printed",
-    "fixed-class-kind",
-    "nil-pointer",
-    "repeated-by-loop",
-    "required-field-not-printed",
-    "unprinted-field",
-    "unquoted-value",
-    "value-never-printed",
-)
-"""Rules about the code of a template, which is judged before it is filled in."""
+_NOT_OF_DEFAULTS = frozenset({"names", "template-code"})
+"""Tags of rules that say nothing of what a chart makes of its defaults."""
 
 
 def is_about_defaults(rule: Rule) -> bool:
     """Whether a rule says what holds in whatever account, and whatever names are given."""
-    return not rule.needs and rule.name not in (*_ABOUT_NAMES, *_ABOUT_CODE)
+    return not rule.needs and _NOT_OF_DEFAULTS.isdisjoint(rule.tags)
 
 
 class BuiltOutcome(NamedTuple):
     """What is said of files and built objects together."""
 
     told: list[Result]
-    skipped: list[Skipped]
+    skipped: list[Gap]
     faults: list[str]
     objects: list[Object]
     chosen: dict[int, tuple[Chosen, ...]]
@@ -83,11 +73,11 @@ class Replacement:
         left = [obj for obj in judged if _path(obj.source) not in replaced]
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
-    def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
+    def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
         """What is not judged of files, less what is judged in what is built of them."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
-    def is_judged(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+    def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
         """Whether what is not judged of a file is judged in what is built of it."""
         path = os.path.abspath(skip.path) if skip.path else ""
         if path in self._filled and skip.rule is not None and skip.fact is None:
@@ -107,18 +97,22 @@ class Replacement:
         """Judge what is built, and say it with what is `plain` from the files alone."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
-        known = list(results)
+        known = _Known(results)
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         for world in _worlds(self._built):
             before = len(made.told)
             _World(world, setup, read, map_objects, shared).judge(made, known)
+            known.places.update((result.rule.name, result.span) for result in made.told[before:])
             for result in made.told[before:]:
                 holders.setdefault(_fix_mark(result), []).extend(world)
         made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
+        known.add(made.told)
         for world in self._settled_worlds(setup):
-            _World(world, setup, read, map_objects, shared, settled=True).judge(made, [*known, *made.told])
+            before = len(made.told)
+            _World(world, setup, read, map_objects, shared, settled=True).judge(made, known)
+            known.add(made.told[before:])
         return made
 
     def _spare_others(
@@ -150,7 +144,7 @@ class Replacement:
 
     def _stays(self, result: Result) -> bool:
         """Whether a finding about a file holds whatever is built of the file."""
-        return result.rule.name in _ABOUT_INSTALLS or self._is_about_code(result)
+        return "installation" in result.rule.tags or self._is_about_code(result)
 
     def _is_about_code(self, result: Result) -> bool:
         """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
@@ -160,10 +154,6 @@ class Replacement:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
         return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
-
-
-_ABOUT_INSTALLS = ("endpoint-inside-cluster", "no-interruption-queue", "unread-chart-value")
-"""Rules about the installation of the controller, which they themselves read with all that changes it."""
 
 
 def _path(source: SourceText) -> str:
@@ -193,6 +183,20 @@ def _worlds(built: Sequence[Built]) -> list[list[Built]]:
     return list(found.values())
 
 
+class _Known:
+    """Findings of which nothing is said twice. `places` are those of what was built for any cluster so far."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.results: list[Result] = []
+        self.mistakes: set[object] = set()
+        self.places: set[tuple[str, Span]] = set()
+        self.add(results)
+
+    def add(self, results: Sequence[Result]) -> None:
+        self.results += results
+        self.mistakes.update(map(_mistake, results))
+
+
 class _World:
     """What is built for one cluster, and the files that are no part of it."""
 
@@ -211,7 +215,7 @@ class _World:
         self._by_default = built[0].by_default
         if self._by_default:
             running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
-            running = [rule for rule in running if rule.name not in _ABOUT_CODE]
+            running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
@@ -222,21 +226,23 @@ class _World:
         self._around = [obj for source in around for obj in objects(source, foreign=True)]
         self._asked = {id(source) for source in read[0]}
 
-    def judge(self, made: BuiltOutcome, known: list[Result]) -> None:
-        """Add what is found; `known` are findings of which nothing is said twice."""
+    def judge(self, made: BuiltOutcome, known: _Known) -> None:
+        """Add what is found, less what is known and said already."""
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
-        known_mistakes = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
+        mistakes = known.mistakes if self._settled or not self._by_default else set()
+        own: set[object] = set()
         given = self._built[0].given
-        places = {(result.rule.name, result.span) for result in made.told}
         for mark, result in rounds[0].items():
-            if not all(mark in others for others in rounds[1:]) or _mistake(result) in known_mistakes:
+            if not all(mark in others for others in rounds[1:]) or _mistake(result) in mistakes:
                 continue
-            if self._by_default and _is_repeated(result, known):
+            if _mistake(result) in own:
                 continue
-            if given and ((result.rule.name, result.span) in places or not _has_part(result, given)):
+            if self._by_default and _is_repeated(result, known.results):
                 continue
-            known_mistakes.add(_mistake(result))
+            if given and ((result.rule.name, result.span) in known.places or not _has_part(result, given)):
+                continue
+            own.add(_mistake(result))
             made.told.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
@@ -263,7 +269,7 @@ class _World:
         if self._settled and any(
             isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
         ):
-            results = [result for result in results if result.rule.name != "unknown-node-class"]
+            results = [result for result in results if "class-reference" not in result.rule.tags]
         found: dict[object, Result] = {}
         unfixed: list[_Unfixed] = []
         for result in results:
@@ -370,7 +376,7 @@ class _World:
         for skip in outcome.skipped:
             obj = None if skip.object is None else written.get(id(skip.object), skip.object)
             path = skip.path and (obj.source.path if obj is not None else skip.path)
-            made.skipped.append(skip._replace(path=path, object=obj))
+            made.skipped.append(skip._replace(place=skip.file_place._replace(path=path), object=obj))
 
     def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
         """The findings with the fixes that their rules offer for the objects as they are written.

@@ -9,8 +9,8 @@ from itertools import product
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model import messages
-from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.model.span_index import SpanIndex
@@ -64,43 +64,19 @@ class Result(NamedTuple):
         return span_of(self.finding.at)
 
 
-ADMISSION = frozenset(
-    {"controller-check", "field-of-another-release", "invalid-field", "kubelet-expression", "refused-combination"}
-    | {"removed-api", "unknown-field", "unknown-label", "unknown-value", "unsupported-alias"}
-)
-"""The rules about what an API server or a controller takes: a newer release may take more than is known here."""
-
-
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     """A finding as it is told for a release: an error about admission is a warning where the release is not known."""
-    if not is_newer(release) or rule.name not in ADMISSION or (finding.severity or rule.severity) != "error":
+    if not is_newer(release) or "admission" not in rule.tags or (finding.severity or rule.severity) != "error":
         return finding
     note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"
     return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
-
-
-class Skipped(NamedTuple):
-    """A rule, or all of them where `rule` is None, that did not judge an object or a file.
-
-    `fact` is the kind of fact from AWS that was missing, where that is the reason. `path` is empty where
-    the rule judged nothing in the whole run, because facts are missing. `line` is that of a file that is to blame
-    and holds no object; it counts from 1, and is 0 where there is none.
-    """
-
-    rule: str | None
-    path: str
-    object: Object | None
-    reason: str
-    transient: bool
-    fact: FactKind | None = None
-    line: int = 0
 
 
 class RuleOutput(NamedTuple):
     """What rules say of one object, or of all files."""
 
     raw: list[Result]
-    skipped: list[Skipped]
+    skipped: list[Gap]
     faults: list[str]
 
 
@@ -155,7 +131,7 @@ def hold_reminders(results: Sequence[Result]) -> list[Result]:
     """
     first, unserved = None, set[int]()
     for result in results:
-        if result.rule.name == "removed-api" and result.severity != "info":
+        if "retired-api" in result.rule.tags and result.severity != "info":
             unserved.add(id(result.object))
             first = first or result
     reminders = [result for result in results if result.rule.group == "practice" and id(result.object) in unserved]

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
 from nodelint.files.safe_read import repository
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.rendered import Built
 from nodelint.inventory import Inventory, build
 from nodelint.model.documents import objects

@@ -13,6 +13,7 @@ from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.project import Buffer, ProjectProblem, View
 from nodelint.model.finding import SEVERITIES, Severity, Span
+from nodelint.model.gap import Gap
 from nodelint.report.style import rule_page
 
 SOURCE = "nodelint"
@@ -42,6 +43,7 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
         found.sort(key=lambda pair: SEVERITIES.index(pair[0].severity))
         found, more = found[:MOST], found[MOST:]
     diagnostics = [_diagnostic(view, buffer, result, mark) for result, mark in found]
+    diagnostics += [_gap_diagnostic(buffer, gap) for gap in view.gaps(buffer)]
     return [*diagnostics, _more_findings_diagnostic(buffer, [result for result, _ in more])] if more else diagnostics
 
 
@@ -58,6 +60,16 @@ def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.D
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
     message = f"{len(left):,} more findings are not shown; `nodelint check` lists them all"
     return types.Diagnostic(place, message, types.DiagnosticSeverity.Information, source=SOURCE)
+
+
+def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
+    """That something of a text is not judged, in the line that is to blame."""
+    at = gap.object.name_node if gap.object is not None and gap.object.source is buffer.source else None
+    start = at.start if at is not None else buffer.source.start_of_line(gap.line)
+    place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
+    message = f"not judged: {printable(gap.sentence)}"
+    severity = types.DiagnosticSeverity.Information
+    return types.Diagnostic(place, message, severity, code="not-judged", source=SOURCE)
 
 
 def placed(

@@ -26,8 +26,8 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.files.discover import discover
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository, stand_in
-from nodelint.forms.kustomize.kustomizations import forget, is_patch
-from nodelint.inventory import Inventory, build, kustomizations_of, may_fill
+from nodelint.forms.registry import TABLE
+from nodelint.inventory import Inventory, build, list_folder_files, read_named_templates
 from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
@@ -35,6 +35,7 @@ from nodelint.lint.proven_fixes import Prover
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.plan.fix_drift import find_moved
 from nodelint.rule.context import Context
@@ -68,7 +69,7 @@ class Buffer:
         """The text as it is judged."""
         source = Source.from_text(self.path, self.text)
         if self.on_disk:
-            source.part = is_patch(self.path)
+            source.part = TABLE.is_part(self.path)
         return source
 
     @property
@@ -150,7 +151,7 @@ class View:
         self.buffers = buffers
         self.home = home
         self.beside: list[Source] = []
-        self.kustomizations: Sequence[str] = ()
+        self.folder_files: Sequence[str] = ()
         self.pause: Callable[[], None] = lambda: None
         self.memory: ResultCaches | None = None
         self.marks: dict[str, Known] = {}
@@ -169,7 +170,7 @@ class View:
     @cached_property
     def inventory(self) -> Inventory:
         """What is built of the texts, with the files around them that this takes."""
-        return build_around([buffer.source for buffer in self.buffers], self.beside, self.kustomizations)
+        return build_around([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
 
     @cached_property
     def report(self) -> engine.Report:
@@ -198,6 +199,13 @@ class View:
         """What is wrong in one text."""
         return self._by_source.get(id(buffer.source), [])
 
+    def gaps(self, buffer: Buffer) -> list[Gap]:
+        """Return what of one text is not judged, or not built."""
+        path = buffer.source.path
+        skipped = (gap for gap in self.report.skipped if gap.rule is None)
+        found = {(gap.line, gap.sentence): gap for gap in (*self.inventory.gaps, *skipped) if gap.path == path}
+        return list(found.values())
+
     @cached_property
     def _by_source(self) -> dict[int, list[engine.Result]]:
         found: dict[int, list[engine.Result]] = {}
@@ -221,7 +229,7 @@ class View:
     @cached_property
     def _offered(self) -> dict[tuple[object, ...], engine.Result]:
         def build_again(sources: Sequence[Source]) -> Inventory:
-            return build_around(sources, self.beside, self.kustomizations)
+            return build_around(sources, self.beside, self.folder_files)
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
@@ -300,7 +308,7 @@ class Project:
             return self._views
         if before is None or before.disk != state.disk or before.folders != state.folders:
             self._disk.clear()
-            forget()
+            TABLE.forget()
         self.troubles = []
         # A configuration counts once it is saved: what is half written would be complained about at each key.
         texts = {b.path: b.text for b in state.buffers.values() if os.path.basename(b.path) not in _SETTINGS}
@@ -360,10 +368,10 @@ class Project:
         requested.sort(key=lambda buffer: buffer.path.split(os.sep))
         if root is None:
             return View(setup, requested, folder)
-        on_disk, choose, kustomizations = self._repository(setup.session, root)
+        on_disk, choose, folder_files = self._repository(setup.session, root)
         view = View(setup._replace(target=setup.target._replace(choose=choose)), requested, folder)
         opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
-        view.kustomizations = kustomizations
+        view.folder_files = folder_files
         view.beside = [source for source in on_disk if os.path.realpath(source.path) not in opened]
         others = [b for b in state.buffers.values() if b not in requested and _below(b.path, root)]
         view.beside += [b.source for b in others if not exclude.match(b.path)]
@@ -375,11 +383,8 @@ class Project:
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
             found = discover([root], session.exclude, include=session.include)
-            if may_fill(found.sources):
-                from nodelint.forms.helm.including_templates import find_including_templates
-
-                found.sources += find_including_templates(found.sources, found.seen)
-            self._disk[key] = (found.sources, session.choose(found), kustomizations_of(found))
+            read_named_templates(found)
+            self._disk[key] = (found.sources, session.choose(found), list_folder_files(found))
         return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:

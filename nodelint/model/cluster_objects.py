@@ -26,6 +26,9 @@ WORKLOAD_KINDS = {
 }
 """The kinds that make pods, each with the path of the pod's spec."""
 
+SCALER_KINDS = ("HorizontalPodAutoscaler", "ScaledObject")
+"""The kinds that set how many pods a workload has."""
+
 _GROUPS = {
     **dict.fromkeys(("Pod", "ReplicationController", "PodTemplate"), ("",)),
     **dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"), ("apps", "extensions")),
@@ -34,11 +37,20 @@ _GROUPS = {
     **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), ("",)),
     "StorageClass": ("storage.k8s.io",),
     BUFFER_KIND: (BUFFER_API.partition("/")[0],),
+    "HorizontalPodAutoscaler": ("autoscaling",),
+    "ScaledObject": ("keda.sh",),
 }
 
 _OF_TERRAFORM = "kubernetes_(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)"
-PATTERN = rf"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?(?:{'|'.join(_GROUPS)})\b|resource[ \t]+\"{_OF_TERRAFORM}(?:_v|\")"
-"""How a text says that it holds one of these kinds."""
+_WRITTEN_KIND = r"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?"
+PATTERN = (
+    rf"{_WRITTEN_KIND}(?:{'|'.join(kind for kind in _GROUPS if kind not in SCALER_KINDS)})\b"
+    rf"|resource[ \t]+\"{_OF_TERRAFORM}(?:_v|\")"
+)
+"""How a text says that it holds one of these kinds, less those that only set how many pods there are."""
+
+PATTERN_WITH_SCALERS = rf"{PATTERN}|{_WRITTEN_KIND}(?:{'|'.join(SCALER_KINDS)})\b"
+"""The same with all kinds."""
 
 CLUSTER_SCOPED = ("PersistentVolume", "StorageClass")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.forms.registry import TABLE
 from nodelint.model.gvk import (
     AUTO_MODE_GROUP,
     AUTO_MODE_KIND,
@@ -35,7 +36,7 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
     """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
 
     With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
-    classes of (see `forms.helm.values_objects`), and workloads where the source was read for them.
+    classes of (`Form.find_objects`), and workloads where the source was read for them.
 
     NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them.
     An `apiVersion` in a group or version that never had the kind still gives an object, so that it can be reported.
@@ -55,7 +56,12 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
         if reason is not None:
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
-            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version)
+            yield (
+                obj,
+                judged_in_part(
+                    obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version, obj.has_ec2_types
+                ),
+            )
         elif not foreign and isinstance(obj, AutoModeClass):
             yield obj, "a class of EKS Auto Mode, of which AWS publishes neither images nor hashes"
 
@@ -183,20 +189,16 @@ def _find_other_objects(node: Node, document: Document, api_version: str, kind: 
             yield other, None
             return
     yield from _inside(node, document)
-    if kind in _RELEASES:
+    if kind in TABLE.kinds:
         yield from _of_values(node, document)
 
 
-_RELEASES = ("HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmChartConfig", "Release")
-"""Kinds that hold the values of a chart."""
-
-
 def _of_values(node: Node, document: Document) -> _FoundObjects:
-    from nodelint.forms.helm import values_objects as helm_values  # nearly no file holds any
-
+    forms = [row.load() for row in TABLE.rows if row.folders]
     below = (node,) if node.get("apiVersion") is None else _below(node)
     for child in below:
-        yield from ((obj, None) for obj in helm_values.find_objects(child, document))
+        for form in forms:
+            yield from ((obj, None) for obj in form.find_objects(child, document))
 
 
 def _inside(holder: Node, document: Document) -> _FoundObjects:

@@ -12,7 +12,7 @@ from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
-from nodelint.model.providers import Provider, by_class, by_labels
+from nodelint.model.providers import Provider, by_class, by_labels, is_of_ec2
 from nodelint.model.releases import Version, behaves
 from nodelint.text import UNKNOWN, Document, Node, SourceText, UnknownValue
 
@@ -249,6 +249,14 @@ class NodePool(Object):
             keys = [line.key for line in self.requirements if isinstance(line.key, str)]
             return "aws" if any(key.startswith(AWS_GROUP) for key in keys) else "auto-mode"
         return by_class(ref.group, ref.kind)
+
+    @cached_property
+    def has_ec2_types(self) -> bool:
+        """Whether its nodes are EC2 instances, whoever makes them."""
+        if self.provider != "other":
+            return True
+        group = self.class_ref.group if self.class_ref is not None else None
+        return is_of_ec2(group, [line.key for line in self.requirements if isinstance(line.key, str)])
 
     def find_field(self, *path: str) -> Node | None:
         """The node at a path; where there is none, a field of the last name that stands at a wrong depth.

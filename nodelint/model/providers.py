@@ -25,6 +25,12 @@ _LABELS: dict[str, Provider] = {
     "karpenter.k8s.gcp/": "other",
 }
 
+_EC2_GROUPS = ("karpenter.hypershift.openshift.io",)
+"""Groups of other providers' classes whose nodes are EC2 instances, labelled as Karpenter for AWS labels them.
+
+OpenShift's AutoNode has `OpenshiftEC2NodeClass` (github.com/openshift/hypershift, karpenter-operator).
+"""
+
 _Text = str | UnknownValue | None
 
 
@@ -39,6 +45,11 @@ def by_class(group: _Text, kind: _Text) -> Provider:
     if name == AUTO_MODE_GROUP:
         return "auto-mode"
     return "aws" if name == AWS_GROUP or kind == CLASS_KIND else "other"
+
+
+def is_of_ec2(group: _Text, keys: Sequence[str]) -> bool:
+    """Whether another provider's class launches EC2 instances: by its group, or by the labels that are asked for."""
+    return group in _EC2_GROUPS or any(key.startswith(f"{AWS_GROUP}/") for key in keys)
 
 
 def by_labels(keys: Sequence[str]) -> Provider:
@@ -66,15 +77,18 @@ def providers_key(key: str, provider: Provider) -> str:
     return f"{AUTO_MODE_GROUP}/{name}" if of_types else key
 
 
-def judged_in_part(provider: Provider, kind: _Text, version: _Text) -> str:
+def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool = False) -> str:
     """The note on a NodePool of another provider, of which only what holds for every provider is judged.
 
-    `version` is that of its API: which releases of another provider serve an old one is not known.
+    `version` is that of its API: which releases of another provider serve an old one is not known. `of_ec2` says
+    that its instance types are those of EC2.
     """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
         return "a NodePool of EKS Auto Mode, of whose controller AWS publishes neither images nor hashes"
     judged = "its schema, requirements, budgets and taints are judged, and no instance types"
+    if of_ec2:
+        judged = "its schema, requirements, budgets, taints and instance types are judged, and its class is not"
     if version != "v1":
         judged = f"its API `{version}` is an old one, of which nothing is judged"
     return f"a NodePool of another provider{named}: {judged}"

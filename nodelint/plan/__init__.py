@@ -12,7 +12,7 @@ from nodelint.plan.planner import make
 from nodelint.plan.reasons import Verdict
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.sides import Side
-from nodelint.plan.unread import UnreadFile, UnreadFiles
+from nodelint.plan.unread import UnreadFiles
 
 __all__ = [
     "Absorbed",
@@ -23,7 +23,6 @@ __all__ = [
     "Refusal",
     "ReleaseMove",
     "Side",
-    "UnreadFile",
     "UnreadFiles",
     "Verdict",
     "make",

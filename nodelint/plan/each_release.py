@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import Plan, PlanOptions
     from nodelint.plan.sides import Side
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.unread import UnreadFiles
 
 _At = tuple[int | None, int | None]
@@ -105,8 +105,8 @@ class _EachRelease:
                     yield key, part
 
     def list_uncompared(
-        self, first: _Key, unserved: Sequence[Uncompared], served: Sequence[tuple[_Key, PoolPlan | ClassPlan]]
-    ) -> Iterator[Uncompared]:
+        self, first: _Key, unserved: Sequence[Gap], served: Sequence[tuple[_Key, PoolPlan | ClassPlan]]
+    ) -> Iterator[Gap]:
         """What is not compared for the newest release, and of the parts that only other releases serve."""
         places = {
             (side, n)

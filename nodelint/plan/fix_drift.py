@@ -45,8 +45,9 @@ def find_moved(
 ) -> set[Name]:
     """The objects of which a node is replaced, or may be, by what `changed` has become since `before`.
 
-    An object that the API server refuses has no nodes: what it becomes replaces none. `context_sources` are the files
-    that are read for context as they are after the change, where that makes them others.
+    An object that the API server refuses, or with which nothing can be launched, has no nodes: what it becomes
+    replaces none. `context_sources` are the files that are read for context as they are after the change, where that
+    makes them others.
     """
     target = request.target
     schemas = target.schemas or Schemas.bundled()
@@ -55,7 +56,7 @@ def find_moved(
     context_objects = [[obj for source in sources for obj in objects(source)] for sources in contexts]
     was = [*before.objects(foreign=True), *context_objects[0]]
     names = {name for change in changed for name in _names(change)}
-    refused = {_key(obj) for obj in was if _key(obj) in names and _is_refused(obj, options, target)}
+    refused = {_key(obj) for obj in was if _key(obj) in names and _has_no_nodes(obj, options, target)}
     names -= refused
     if not names:
         return set()
@@ -71,13 +72,16 @@ def find_moved(
     plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
     found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
-    if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
+    if any(name is None for _, name in names) or any(place.decides for place in plan.uncompared):
         found |= {change.name for change in changed if _key(change.old or change.new) in names}
     return {(kind, str(name)) for kind, name in found}
 
 
-def _is_refused(obj: Object, options: PlanOptions, target: Target) -> bool:
-    """Whether the API server cannot have taken an object; one that no release serves is there as what it becomes."""
+def _has_no_nodes(obj: Object, options: PlanOptions, target: Target) -> bool:
+    """Whether an object has no nodes as it is written: the API server cannot have taken it, or nothing is launched.
+
+    One that no release serves is there as what it becomes.
+    """
     if not isinstance(obj, NodePool | EC2NodeClass) or obj.version != "v1":
         return False
     release = _own_options(options, target, obj, obj).release

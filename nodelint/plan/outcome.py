@@ -11,15 +11,18 @@ from nodelint.model.releases import KubernetesVersion
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from nodelint.apiserver import Schemas
     from nodelint.drift.cluster import Cluster
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.lint.results import Result
     from nodelint.model.finding import Span
+    from nodelint.model.gap import Gap
     from nodelint.model.releases import Version
+    from nodelint.plan.cost import PlanCost
     from nodelint.plan.coverage import Covered
     from nodelint.plan.disruption_rate import Pace
     from nodelint.plan.effects import Effect
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
     from nodelint.plan.stops import LaunchStop
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
+    from nodelint.releases.settings import StatedSettings
     from nodelint.text import Node
 
 
@@ -40,7 +43,7 @@ class PlanOptions(NamedTuple):
 
     `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
     `moved` is another version of Kubernetes that the old side states. `upgraded` are the releases of Karpenter that
-    both sides state, if they differ.
+    both sides state, if they differ. `stated` reads what files state of the controller's settings.
     """
 
     release: Version
@@ -53,6 +56,7 @@ class PlanOptions(NamedTuple):
     cluster: Cluster | None = None
     moved: ReleaseMove | None = None
     upgraded: tuple[Version, Version] | None = None
+    stated: Callable[[], StatedSettings] | None = None
 
     @property
     def old_release(self) -> Version:
@@ -104,7 +108,7 @@ class PoolPlan(NamedTuple):
     nodes: tuple[NodeFate, ...] | None = None
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
-    uncompared: Uncompared | None = None
+    uncompared: Gap | None = None
     roll: Roll | None = None
     never_stored: str | None = None
     stopped_before: LaunchStop | None = None
@@ -167,7 +171,7 @@ class PoolPlan(NamedTuple):
     @property
     def replaced(self) -> Covered:
         """How many of its nodes go, what could not be compared included."""
-        if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.changed:
+        if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.decides:
             return "unknown"
         return self.verdict.replaced
 
@@ -183,7 +187,7 @@ class PoolPlan(NamedTuple):
         place = self.uncompared
         if place is None:
             return None
-        return place.reason if place.what == f"NodePool {self.name}" else f"{place.what}: {place.reason}"
+        return place.reason if place.subject == f"NodePool {self.name}" else f"{place.subject}: {place.reason}"
 
     @property
     def grade(self) -> Covered:
@@ -244,7 +248,7 @@ class Absorbed(NamedTuple):
 class Plan(NamedTuple):
     """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
 
-    `workloads` are those that lose a pool.
+    `workloads` are those that lose a pool. `cost` is None where the change does not move it, or nothing is known.
     """
 
     options: PlanOptions
@@ -252,13 +256,14 @@ class Plan(NamedTuple):
     classes: tuple[Pair, ...]
     absorbed: tuple[Absorbed, ...] = ()
     class_plans: tuple[ClassPlan, ...] = ()
-    uncompared: tuple[Uncompared, ...] = ()
+    uncompared: tuple[Gap, ...] = ()
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
+    cost: PlanCost | None = None
 
-    def with_places(self, places: Sequence[Uncompared]) -> Plan:
+    def with_places(self, places: Sequence[Gap]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""
-        changed = {(place.what, span_of(place.at).source.path): place for place in places if place.changed}
+        changed = {(place.subject, span_of(place.at).source.path): place for place in places if place.decides}
 
         def attach(pool: PoolPlan) -> PoolPlan:
             if pool.uncompared is not None or pool.replaced != "none":
@@ -275,5 +280,12 @@ class Plan(NamedTuple):
         return (
             any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)
-            or any(place.changed for place in self.uncompared)
+            or any(place.decides for place in self.uncompared)
         )
+
+
+class Findings(NamedTuple):
+    """What `check` finds on the new side alone, and on the old side alone."""
+
+    new: tuple[Result, ...] = ()
+    gone: tuple[Result, ...] = ()

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.plan.effects import Effect
@@ -52,10 +53,6 @@ if TYPE_CHECKING:
     from nodelint.plan.outcome import PlanOptions
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import Side
-    from nodelint.plan.uncompared import (
-        Uncompared,
-    )
-    from nodelint.plan.unread import UnreadFile
     from nodelint.text import Node
 
 ALL_READ = UnreadFiles()
@@ -105,7 +102,7 @@ class Planner:
         self.places = [
             {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
         ]
-        self.gaps: dict[int, UnreadFile] = {}
+        self.gaps: dict[int, Gap] = {}
         self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
@@ -114,7 +111,7 @@ class Planner:
         old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
-    def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
+    def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Gap]:
         """The objects that the release does not serve; `but` are the sides and numbers of some that do not count."""
         old, new = ([obj for n, obj in objs if (side, n) not in but] for side, objs in enumerate(self.unserved))
         return list(map(self.written.lead_gap, unserved(old, new, self.options.release)))
@@ -140,6 +137,14 @@ class Planner:
         context_objects = [obj for source in self.sides[side].beside for obj in objects(source)]
         objs = [*self.asked[side], *context_objects]
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
+
+    def _terminates_first(self, pool: NodePool) -> bool | None:
+        """Whether files state that the feature gate TerminateFirstDrift is on; None where none does."""
+        stated = self.options.stated
+        if stated is None or pool.node.find("spec", "replicas") is None or pool.source.path == "-":
+            return None
+        facts = stated().for_path(pool.source.path, self.options.release)
+        return facts.gate("TerminateFirstDrift")
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places: dict[int, str] = {}  # of texts: finding a path from the root on is slow
@@ -189,7 +194,7 @@ class Planner:
             (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
         )
 
-    def _find_new_values(self, pair: Pair) -> Uncompared | None:
+    def _find_new_values(self, pair: Pair) -> Gap | None:
         """Say of an object of one side that the other side has its values file and does not build with it."""
         obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
         if pair.change not in ("added", "removed") or obj is None:
@@ -201,7 +206,7 @@ class Planner:
 
     # -- pools
 
-    def _pool_or_gap(self, pair: Pair, changed: dict[int, Uncompared]) -> PoolPlan:
+    def _pool_or_gap(self, pair: Pair, changed: dict[int, Gap]) -> PoolPlan:
         """Return the plan of a pool; `changed` are objects whose template code changes, by the ids of their names."""
         plan = self.written.lead_pool(self._pool(pair))
         if plan.uncompared is not None or not changed or not isinstance(pair.new, NodePool) or pair.old is None:
@@ -243,7 +248,7 @@ class Planner:
         else:
             before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
         done = self._compare(sides, before, pair.new, bool(refused), moved)
-        no_room = find_lacking_room(new_pool, self.options.release)
+        no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         plan = PoolPlan(
             pair,
             _name_node(pair),
@@ -323,14 +328,14 @@ class Planner:
         changes = pool.change, node_class.change if node_class is not None else None
         return changes == ("unchanged", "unchanged") and node_class is not None and node_class.new is written_class
 
-    def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> UnreadFile | None:
+    def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
         """What keeps the class of a pool from being compared; None where nothing does."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
-    ) -> Uncompared | None:
+    ) -> Gap | None:
         """Why the class of a pool was not compared; None where it was, or is not a part of these files."""
         if old_class is not None and new_class is not None:
             return None
@@ -347,7 +352,7 @@ class Planner:
         new_pool: NodePool,
         old_class: EC2NodeClass | None,
         pool: NodePool,
-        gap: UnreadFile | None,
+        gap: Gap | None,
     ) -> tuple[EC2NodeClass | None, list[Refusal]]:
         """The class that the pool has in the end, and why an update of it is refused."""
         if gap is not None:
@@ -447,7 +452,7 @@ class Planner:
         return ids is not None and sorted(ids) == sorted(list_image_ids(self.new.images(new)) or [])
 
 
-def _each_once(places: Iterable[Uncompared]) -> Iterator[Uncompared]:
+def _each_once(places: Iterable[Gap]) -> Iterator[Gap]:
     """The places in their order; several pools may have one."""
     yield from {id(place): place for place in places}.values()
 

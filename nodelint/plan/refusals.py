@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.apiserver import find_faults
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.karpenter.controller import find_launch_blocker
 from nodelint.model.releases import releases_match
 from nodelint.text import UNKNOWN
 
@@ -50,15 +51,16 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 
 
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
-    """Why the API server cannot have taken an object as it is written; None where it can."""
-    fault = find_refusal(obj, release, schemas)
-    if fault is None:
-        return None
+    """Why no node of an object as it is written can run: it is refused, or launches nothing; None where one can."""
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
-    return (
-        f"the API server refuses {obj.kind} {name} as it was: {fault}; no node of it runs. If the cluster holds an"
-        " older one, compare with that: `--against REVISION`"
-    )
+    fault = find_refusal(obj, release, schemas)
+    if fault is not None:
+        reason = f"the API server refuses {obj.kind} {name} as it was: {fault}"
+    elif not schemas.foreign and (blocker := find_launch_blocker(obj, release)) is not None:
+        reason = f"{obj.kind} {name} launched nothing as it was: {blocker.message}"
+    else:
+        return None
+    return f"{reason}; no node of it runs. If the cluster holds an older one, compare with that: `--against REVISION`"
 
 
 def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:

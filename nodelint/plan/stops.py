@@ -66,10 +66,11 @@ def _find_lacking_image(resolution: Resolution) -> str | None:
     return images.problems[0].message if images.problems else "its EC2NodeClass finds no image"
 
 
-def find_lacking_room(pool: NodePool, release: Version) -> str | None:
+def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool | None = None) -> str | None:
     """Return why no drifted node of a static pool is replaced; None for another pool, and where there is room.
 
-    The replacement is launched first, and has to be within `limits.nodes`.
+    The replacement is launched first, and has to be within `limits.nodes`; with the feature gate TerminateFirstDrift,
+    which `terminates_first` is where files state it, the node goes first.
     Source: core pkg/controllers/disruption/staticdrift.go@v1.14.1:69.
     """
     replicas = pool.node.find("spec", "replicas")
@@ -79,5 +80,8 @@ def find_lacking_room(pool: NodePool, release: Version) -> str | None:
     limit = next((limit for limit in limits(pool) if limit.resource == "nodes"), None)
     if limit is None or limit.amount is None or limit.amount > number * ONE:
         return None
-    gate = ", unless the feature gate TerminateFirstDrift is on" if tuple(release) >= _TERMINATES_FIRST else ""
+    has_gate = tuple(release) >= _TERMINATES_FIRST
+    if has_gate and terminates_first:
+        return None
+    gate = ", unless the feature gate TerminateFirstDrift is on" if has_gate and terminates_first is None else ""
     return f"`limits.nodes` leaves no room for a replacement beside `replicas: {number}`{gate}"

@@ -46,7 +46,7 @@ _File = tuple[str, Source, list[Object]]
 
 def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root: str) -> list[_File] | None:
     """The files of a side by their places, with the objects in them; None where there is anything else."""
-    if inventory.built or inventory.unbuilt or inventory.kustomizations or inventory.remote or context_sources:
+    if inventory.built or inventory.gaps or inventory.folder_files or context_sources:
         return None
     files = []
     for source in inventory.files:

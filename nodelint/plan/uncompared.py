@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
@@ -17,57 +17,52 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.plan.matching import Pair
-    from nodelint.plan.unread import UnreadFile
     from nodelint.text import Node
 
 
-class Uncompared(NamedTuple):
-    """A place that was not compared. `changed` says that the sides differ there, so that nodes may be replaced."""
-
-    at: Node | Span
-    what: str
-    reason: str
-    changed: bool
+def uncompared(at: Node | Span, subject: str, reason: str, changed: bool) -> Gap:
+    """Return what is said of a place that is not compared; `changed` where the sides differ there."""
+    return Gap(at, "object", reason, decides=changed, subject=subject)
 
 
-def unread_object(pair: Pair, gap: UnreadFile) -> Uncompared:
+def unread_object(pair: Pair, gap: Gap) -> Gap:
     """An object of a file that a side cannot read: it is neither new nor gone, and nothing is known of it."""
     obj = pair.new or pair.old
     assert obj is not None
-    return Uncompared(gap.at, _label(obj), gap.sentence, True)
+    return uncompared(gap.at, _label(obj), gap.reason, True)
 
 
-def unread_class(pool: NodePool, gap: UnreadFile) -> Uncompared:
+def unread_class(pool: NodePool, gap: Gap) -> Gap:
     """A pool whose class stands in a file that a side cannot read."""
-    return Uncompared(gap.at, _label(pool), f"its EC2NodeClass is not compared: {gap.sentence}", True)
+    return uncompared(gap.at, _label(pool), f"its EC2NodeClass is not compared: {gap.reason}", True)
 
 
-def nameless(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+def nameless(pairs: Iterable[Pair]) -> Iterator[Gap]:
     """Objects whose names hold placeholders and that have no partner of the same name on the other side."""
     for pair in pairs:
         obj = pair.new or pair.old
         if obj is not None and not isinstance(obj.name, str) and pair.change in ("added", "removed"):
             side = "new" if pair.new is not None else "old"
             reason = f"its name holds a placeholder, and only the {side} side has one that is written so"
-            yield Uncompared(obj.name_node, _label(obj), reason, True)
+            yield uncompared(obj.name_node, _label(obj), reason, True)
 
 
-def built_on_one_side(obj: Object, values: str, side: int) -> Uncompared:
+def built_on_one_side(obj: Object, values: str, side: int) -> Gap:
     """An object that one side alone builds, with a values file that both sides have."""
     reason = (
         f"only the {('old', 'new')[side]} side is built with {values}: what the other side makes of it is not known"
     )
-    return Uncompared(obj.name_node, _label(obj), reason, True)
+    return uncompared(obj.name_node, _label(obj), reason, True)
 
 
-def of_templates(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
     """Objects whose values are the same while the template code around them is not."""
     for pair in pairs:
         if pair.old is None or pair.new is None or not (pair.old.source.masked or pair.new.source.masked):
             continue
         whole = holds_unknown(pair.old) or holds_unknown(pair.new)
         if codes_of(pair.old, whole) != codes_of(pair.new, whole):
-            yield Uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
+            yield uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
 
 
 def holds_unknown(obj: Object) -> bool:
@@ -93,7 +88,7 @@ def codes_of(obj: Object, whole: bool = False) -> list[str]:
     return [*list_codes_around(text[: document.start]), *list_codes(text[document.start : document.end])]
 
 
-def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
     """Pools and classes of another provider: how their controller compares nodes is not known here."""
     for pair in pairs:
         sides = [side for side in (pair.old, pair.new) if side is not None]
@@ -103,12 +98,10 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
         provider = {"auto-mode": "EKS Auto Mode"}.get(obj.provider, obj.provider)
         what = "pool" if isinstance(obj, NodePool) else "class"
         reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
-        yield Uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
+        yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
 
 
-def unclear_class(
-    pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]
-) -> Uncompared | None:
+def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]) -> Gap | None:
     """A pool that names a class which cannot be told apart from others, or whose name is filled in later.
 
     `candidates` are the classes that it may mean, `changed` are the classes that the change is about. None where the
@@ -123,12 +116,12 @@ def unclear_class(
             return None
         reason = f"several classes are named `{ref.name}`, and none is nearer to the pool than the others"
         moved = any(candidate is node_class for candidate in candidates for node_class in changed)
-        return Uncompared(node, _label(pool), reason, moved)
+        return uncompared(node, _label(pool), reason, moved)
     reason = f"its class is chosen by `{node.unquoted}`, which is filled in later"
-    return Uncompared(node, _label(pool), reason, bool(changed))
+    return uncompared(node, _label(pool), reason, bool(changed))
 
 
-def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Uncompared]:
+def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Gap]:
     """What is told of objects of an API that the release does not serve, and that become none which it serves."""
     before = {(obj.kind, written_name(obj)): obj for obj in old}
     after = {(obj.kind, written_name(obj)): obj for obj in new}
@@ -138,7 +131,7 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         assert obj is not None
         changed = was is None or now is None or not is_same(was, now)
         reason = f"Karpenter {release} does not serve `{obj.api_version}`"
-        yield Uncompared(obj.name_node, _label(obj), reason, changed)
+        yield uncompared(obj.name_node, _label(obj), reason, changed)
 
 
 def name_of(pair: Pair) -> tuple[str, str | None]:

@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.model.gap import Gap
 
 TYPE_CHECKING = False
 
@@ -13,45 +14,46 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nodelint.model.finding import Span
+    from nodelint.model.gap import GapKind
     from nodelint.model.manifest import NodePool, Object
 
 
-class UnreadFile(NamedTuple):
-    """A file, overlay or chart that a side (0 is the old one) cannot read or build; `path` is below the side's root.
+def unread_file(side: int, path: str, at: Span, reason: str, is_folder: bool = False) -> Gap:
+    """Return what is said of a file, overlay or chart that a side (0 is the old one) cannot read or build.
 
-    `text` is what the side has of it, as far as it has characters; of a folder that is closed there is none.
+    `path` is below the side's root. The text of `at` is what the side has of it; of a closed folder that is nothing.
     """
+    what: GapKind = "folder" if is_folder else "file"
+    sentence = f"the {SIDES[side]} side cannot be read here: {reason}"
+    return Gap(at, what, sentence, subject=path)
 
-    side: int
-    path: str
-    at: Span
-    reason: str
-    text: str = ""
-    is_folder: bool = False
 
-    @property
-    def sentence(self) -> str:
-        """The reason, with the side that it is about."""
-        return f"the {('old', 'new')[self.side]} side cannot be read here: {self.reason}"
+SIDES = ("old", "new")
 
-    def holds(self, path: str) -> bool:
-        """Whether it is that file, or the folder around it that is closed."""
-        below = self.path == os.curdir or path.startswith(os.path.join(self.path, ""))
-        return path == self.path or (self.is_folder and below)
+
+def holds(gap: Gap, path: str) -> bool:
+    """Return whether a file that is not read is that of a path, or the closed folder around it."""
+    below = gap.subject == os.curdir or path.startswith(os.path.join(gap.subject, ""))
+    return path == gap.subject or (gap.what == "folder" and below)
 
 
 class UnreadFiles(NamedTuple):
-    """What was not read, and which objects of either side that concerns.
+    """What was not read of the old and of the new side, and which objects of either side that concerns.
 
     `of_builds` is about what is built of such a file, by the identity of `Built`; `of_paths` about all that stands in
     a file below the root, for each side.
     """
 
-    files: Sequence[UnreadFile] = ()
-    of_builds: Mapping[int, UnreadFile] = {}
-    of_paths: Sequence[Mapping[str, UnreadFile]] = ({}, {})
+    of_sides: Sequence[Sequence[Gap]] = ((), ())
+    of_builds: Mapping[int, Gap] = {}
+    of_paths: Sequence[Mapping[str, Gap]] = ({}, {})
 
-    def find(self, obj: Object, side: int, path: str, paired: bool) -> UnreadFile | None:
+    @property
+    def files(self) -> list[Gap]:
+        """What was not read of either side."""
+        return [gap for side in self.of_sides for gap in side]
+
+    def find(self, obj: Object, side: int, path: str, paired: bool) -> Gap | None:
         """What keeps an object of a side, written in a file below the root, from being compared; None for nothing.
 
         An object that has a partner is compared although another document of its file is broken. One without may be
@@ -63,17 +65,17 @@ class UnreadFiles(NamedTuple):
             return self.of_paths[side][path]
         if paired:
             return None
-        others = [gap for gap in self.files if gap.side != side]
-        same = next((gap for gap in others if gap.holds(path)), None)
+        others = self.of_sides[1 - side]
+        same = next((gap for gap in others if holds(gap, path)), None)
         return same or self._naming(obj.name_node.unquoted, others)
 
-    def find_class(self, pool: NodePool) -> UnreadFile | None:
+    def find_class(self, pool: NodePool) -> Gap | None:
         """What may hold the class of a pool that neither side has."""
         ref = pool.class_ref
         name = ref.name if ref is not None and self.files else None
         return self._naming(name, self.files) if isinstance(name, str) else None
 
     @staticmethod
-    def _naming(name: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
+    def _naming(name: str, files: Sequence[Gap]) -> Gap | None:
         written = re.compile(rf"name[\"']?\s*[:=]\s*[\"']?{re.escape(name)}(?![\w.-])")
-        return next((gap for gap in files if written.search(gap.text)), None)
+        return next((gap for gap in files if written.search(gap.at.source.text)), None)

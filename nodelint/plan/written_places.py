@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.model.finding import Span
+    from nodelint.model.gap import Gap
     from nodelint.plan.outcome import PoolPlan
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import StoredObjects
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.text import Node
 
 
@@ -51,6 +51,6 @@ class WrittenPlaces:
             return found
         return found._replace(reasons=tuple(reason._replace(at=self.find(reason.at)) for reason in found.reasons))
 
-    def lead_gap(self, place: Uncompared) -> Uncompared:
+    def lead_gap(self, place: Gap) -> Gap:
         """The same gap with its place in the files of the side that it is from."""
-        return place._replace(at=self.find(place.at, 0 if id(place.at.source) in self._old else 1))
+        return place._replace(place=self.find(place.at, 0 if id(place.at.source) in self._old else 1))

@@ -7,19 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.files.discover import is_readme
-from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, About, Evidence
 from nodelint.model.releases import Version
 from nodelint.text import Source
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
 
-_LARGEST = 4 << 20
-"""Bytes of a file; those that state a release are small."""
-
-_YAML = (".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock")
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
-_HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
 
 _SET_ASIDE = frozenset(
     {
@@ -198,42 +193,20 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 
 
 def evidence_of(sources: Iterable[Source]) -> Stated:
-    """What files state. Variables and locals of Terraform are looked up in the folders of those that use them."""
+    """What files state. What refers to others is looked up when all are known."""
     sources = list(sources)
     found: list[Evidence] = []
-    references = []
-    texts: dict[str, str] = {}
+    references: dict[FormRow, list[object]] = {}
     for source in sources:
-        if source.path.endswith(_HCL):
-            from nodelint.forms.terraform.statements import Module
-
-            module = Module(source.path, source.text)
-            texts[source.path] = source.text
-            found += module.evidence
-            references += module.references
-        elif source.path.endswith(_YAML):
-            from nodelint.forms.helm import statements as charts
-
-            found += charts.evidence(source)
+        row = TABLE.stating_form(source.path) or TABLE.form_of_texts(source.path)
+        if row is not None:
+            found += row.load().state_releases(source, references.setdefault(row, []))
         from nodelint.releases import scripts
 
         if is_readme(source.path):
             found += scripts.readme_evidence(source.path, source.text)
         elif not source.path.endswith(_FOR_READERS):
             found += scripts.evidence(source.path, source.text)
-    if references:
-        from nodelint.forms.terraform.statements import resolved
-
-        found += resolved(references, lambda path: texts.get(path) or _text(path))
-    if any("helm_release" in text for text in texts.values()):
-        from nodelint.releases.helm_releases import evaluated
-
-        found += evaluated(sources, found)
+    for row, found_references in references.items():
+        found += row.load().resolve_releases(sources, found_references, found)
     return Stated(found)
-
-
-def _text(path: str) -> str | None:
-    try:
-        return gate.read(path, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
+from nodelint.forms.lib.chart_commands import helm_commands, join_lines
 from nodelint.model.evidence import DEFAULT, FOR_READERS, STATED, Evidence, not_known, stated
 
 _RELEASE = r"v?(\d+\.\d+(?:\.\d+)?)(?![\w.*])"
@@ -14,14 +14,11 @@ _VARIABLE = (
     rf"|karpenter(?:Chart)?Version)[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}"
 )
 _DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
-_HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
 _HELM_VERSION = rf"--version[ =][\"']?{_RELEASE}"
 _HELM_VARIABLE = r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)"
 _HELM_WRITTEN = (
     r"--version[ =](\"[^\"\n]{0,200}\"|\$\{\{[^}\n]{0,200}\}\}|\$\([^)\n]{0,200}\)|\$[^\s\"']+|\{\{[^}\n]{0,200}\}\})"
 )
-_CHART = r"(?!\.{0,2}/)\S+/karpenter"
-_TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
 _BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]{{1,100}}/){{1,8}}karpenter:{_RELEASE}"
 _KUBERNETES = (
@@ -33,7 +30,6 @@ _PIN = (
     rf"(?m)^[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*[=:][ \t]*(?:\{{[^}}\n]*\bversion[\"']?[ \t]*=[ \t]*)?[\"']?{_RELEASE}"
 )
 _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
-_CONTINUED = r"\\\r?\n"
 
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
@@ -94,24 +90,6 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
             continue
         if found := _make_evidence("karpenter", path, text, version, "what a README installs", FOR_READERS):
             yield found
-
-
-def join_lines(text: str) -> str:
-    """Return a text with each command on one line; all characters stay in their places."""
-    return re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
-
-
-def helm_commands(text: str) -> Iterator[re.Match[str]]:
-    """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
-    for command in re.finditer(_HELM, text):
-        words = [word.strip("\"'`") for word in command[0].split()]
-        paths = [word for before, word in pairwise(words) if _is_path(before, word)]
-        if any(re.fullmatch(_CHART, path) for path in paths) or (not paths and "karpenter" in words):
-            yield command
-
-
-def _is_path(before: str, word: str) -> bool:
-    return "/" in word and not word.startswith("-") and re.fullmatch(_TAKES_A_PATH, before) is None
 
 
 def _tables(path: str, text: str) -> Iterator[Evidence]:

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
 
 _LARGEST = 1 << 20
 _MOST_FILES = 200
 """Files of a folder that are looked at."""
-_MANIFESTS = (".yaml", ".yml", ".tf", ".tofu")
+_MANIFESTS = (".yaml", ".yml", *TABLE.endings)
 
 
 def is_about_sibling(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.gate import gate
+from nodelint.inventory.switched_off import list_switched_off
+from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import find_object_place, span_of, written_place
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from nodelint.forms.rendered import Unbuilt
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
-    from nodelint.text import Node, SourceText
+    from nodelint.text import Node
 
 _MOST_LINES = 5
 _MOST_FIELDS = 2
@@ -41,27 +40,6 @@ _DECIDES = {
 """Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
 
 
-class UnknownField(NamedTuple):
-    """A value of an object that nobody knows before it is installed.
-
-    `written` are the characters in its place. `decides`: what rests on it is not judged. `reason` says why it is not
-    known, where no value stands in its place.
-    """
-
-    object: Object
-    field: str
-    node: Node
-    written: str
-    decides: bool
-    reason: str = "has no value yet"
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """The file and line in which it is written."""
-        at = span_of(written_place(self.node))
-        return at.source.path, at.source.position(at.start).line
-
-
 class Coverage(NamedTuple):
     """The objects of a run as the clusters get them, and the values of them that are not known.
 
@@ -71,10 +49,10 @@ class Coverage(NamedTuple):
     """
 
     objects: tuple[Object, ...]
-    unknown: tuple[UnknownField, ...]
+    unknown: tuple[Gap, ...]
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
-    unbuilt: tuple[Unbuilt, ...] = ()
+    unbuilt: tuple[Gap, ...] = ()
     switched_off: tuple[tuple[Object, str], ...] = ()
 
 
@@ -82,49 +60,24 @@ def cover(report: Report) -> Coverage:
     """What of a run was judged."""
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
-    partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
+    partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
     unjudged, switched_off = tuple(list_unjudged(report)), tuple(list_switched_off(report.seen))
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
-
-
-def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
-    """The objects of resources of which Terraform makes none, and why."""
-    folders = {os.path.dirname(_source(obj).path) for obj in objects}
-    if not _is_terraform_near(set(map(os.path.abspath, folders))):
-        return
-    from nodelint.forms.terraform.switched_off import find_addresses
-    from nodelint.text import Source
-
-    sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
-    for obj, _, reason in find_addresses(objects, list(sources.values())):
-        if reason:
-            yield obj, reason
-
-
-def _is_terraform_near(folders: set[str]) -> bool:
-    """Whether a file of Terraform stands in one of some folders, or a little above: nearly no repository has any."""
-    for _ in range(_LEVELS):
-        for folder in folders:
-            if any(name.endswith(_TERRAFORM) for name in gate.names(folder)):
-                return True
-        folders = {os.path.dirname(folder) for folder in folders}
-    return False
-
-
-_LEVELS = 3
-_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json")
-
-
-def _source(obj: Object) -> SourceText:
-    return span_of(written_place(obj.node)).source
 
 
 _UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
 
 
-def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[UnknownField]:
+def _unknown(obj: Object, field: str, node: Node, decides: bool, reason: str = "has no value yet") -> Gap:
+    """Return what is said of a value of an object that nobody knows before it is installed."""
+    return Gap(span_of(written_place(node)), "field", reason, decides, object=obj, subject=field)
+
+
+def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[Gap]:
     if is_unclaimed_patch(obj.node, obj.kind, obj.document):
-        yield UnknownField(obj, "spec", obj.name_node, "", True, _UNCLAIMED)
+        yield _unknown(obj, "spec", obj.name_node, True, _UNCLAIMED)
+    if obj.of_values:
+        yield _unknown(obj, "spec", obj.name_node, True, CHART_ELSEWHERE)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -135,12 +88,12 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
                 pending.append((below, entry.value))
                 if entry.name is None:
                     decides = _decides(obj.kind, field)  # it may be any field
-                    yield UnknownField(obj, below, entry.key, _excerpt_of(entry.key), decides)
+                    yield _unknown(obj, below, entry.key, decides)
         elif node.kind == "sequence":
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:
             known = field.endswith("nodeClassRef.name") and bool(namesakes_of(node, classes))
-            yield UnknownField(obj, field, node, _excerpt_of(node), not known and _decides(obj.kind, field))
+            yield _unknown(obj, field, node, not known and _decides(obj.kind, field))
 
 
 def _decides(kind: str, field: str) -> bool:
@@ -149,20 +102,13 @@ def _decides(kind: str, field: str) -> bool:
     return kind in _DECIDES and re.fullmatch(_DECIDES[kind], field) is not None
 
 
-def _excerpt_of(node: Node) -> str:
-    at = span_of(written_place(node))
+def _excerpt_of(field: Gap) -> str:
+    """What is written in the place of a value that is not known; empty where no value stands there."""
+    if field.reason in (_UNCLAIMED, CHART_ELSEWHERE):
+        return ""
+    at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
-
-
-def list_unjudged(report: Report) -> Iterator[tuple[str, int, str, str]]:
-    """What is no object that was judged: path, line, what it is, and why."""
-    object_ids = {id(obj) for obj in report.objects}
-    for skip in report.skipped:
-        if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:
-            node = skip.object.node if skip.object is not None else None
-            line = node.source.position(node.start).line if node is not None else max(skip.line, 1)
-            yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
 
 
 def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
@@ -176,9 +122,9 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
         fields = [field for field in coverage.unknown if field.object is obj and field.decides]
         shown = []
         for field in fields[:most_fields]:
-            path, line = field.place
-            what = f"is `{field.written}`" if field.written else field.reason
-            shown.append(f"{field.field} {what} ({path}:{line})")
+            written = _excerpt_of(field)
+            what = f"is `{written}`" if written else field.reason
+            shown.append(f"{field.subject} {what} ({field.file_place})")
         left = len(fields) - len(shown)
         more = f" and {counted(left, 'more field')}" if left else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
@@ -206,7 +152,7 @@ def switched_off_lines(
     return [f"Not created by Terraform, {done}: {listed}."]
 
 
-def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
+def _unbuilt_lines(unbuilt: Sequence[Gap], most: int | None) -> list[str]:
     lines = [printable(f"Overlay: {overlay.path}:{overlay.line}: {overlay.reason}.") for overlay in unbuilt[:most]]
     if len(unbuilt) > len(lines):
         lines.append(f"Overlay: {counted(len(unbuilt) - len(lines), 'more remark')}; --verbose lists them.")
@@ -229,12 +175,14 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
             {"path": path, "line": line, "object": label or None, "reason": reason}
             for path, line, label, reason in coverage.not_judged
         ],
-        "notBuilt": [overlay._asdict() for overlay in coverage.unbuilt],
+        "notBuilt": [
+            {"path": overlay.path, "line": overlay.line, "reason": overlay.reason} for overlay in coverage.unbuilt
+        ],
         "unknown": [_field_json(field) for field in coverage.unknown],
     }
 
 
-def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]:
+def _object_json(obj: Object, unknown: Sequence[Gap]) -> dict[str, Any]:
     at = span_of(written_place(obj.name_node))
     fields = [_field_json(field) for field in unknown if field.object is obj and field.decides]
     return {
@@ -246,15 +194,15 @@ def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]
     }
 
 
-def _field_json(field: UnknownField) -> dict[str, Any]:
-    path, line = field.place
-    name = field.object.name
+def _field_json(field: Gap) -> dict[str, Any]:
+    obj, place = field.object, field.file_place
+    assert obj is not None
     return {
-        "kind": field.object.kind,
-        "name": name if isinstance(name, str) else None,
-        "field": field.field,
-        "path": path,
-        "line": line,
-        "written": field.written,
+        "kind": obj.kind,
+        "name": obj.name if isinstance(obj.name, str) else None,
+        "field": field.subject,
+        "path": place.path,
+        "line": place.line,
+        "written": _excerpt_of(field),
         "decides": field.decides,
     }

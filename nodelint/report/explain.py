@@ -417,8 +417,8 @@ def _gaps(resolution: Resolution, width: int) -> Iterator[str]:
 
 
 def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
-    for node, reason, _ in resolution.unknown:
-        yield from wrap(f"{place_line(node)}  {reason}", width, "  ")
+    for gap in resolution.unknown:
+        yield from wrap(f"{place_line(gap.at)}  {gap.reason}", width, "  ")
 
 
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:

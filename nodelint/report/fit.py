@@ -13,6 +13,7 @@ from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
+from nodelint.report.all_clear import list_all_clears, say_all_clear
 from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
@@ -165,7 +166,7 @@ def summary(fits: Sequence[WorkloadFit]) -> str:
     return f"{', '.join(parts)}."
 
 
-_REFUSED = ("=> no pool takes it", "=> no pool that could be read takes it")
+_REFUSED = tuple(f"=> {sentence}" for sentence in list_all_clears("fit"))
 
 
 def _coloured(line: str, style: Style) -> str:
@@ -220,7 +221,7 @@ def _headline(fit: WorkloadFit) -> str:
     if not taking and fit.admission is not None:
         return "no pool takes it as it is written; what the API server adds lets it in"
     if not taking:
-        return "no pool that could be read takes it" if fit.may_have_unread_pool else "no pool takes it"
+        return say_all_clear("fit", [fit.unread_pool] if fit.unread_pool is not None else ())
     same = _names_of_several(fit)
     names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
     more = f" and {len(taking) - 3:,} more" if len(taking) > 3 else ""

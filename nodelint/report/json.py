@@ -10,10 +10,10 @@ from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
-from nodelint.report.skipped import Unread
 from nodelint.report.summary import Basis
 
 if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.older_release import Older
 
 

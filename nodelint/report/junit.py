@@ -12,8 +12,9 @@ from collections import Counter
 from xml.etree import ElementTree as ET
 
 from nodelint.base.printable import printable, screened, writable
-from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field
+from nodelint.model.gap import Gap
 from nodelint.report.run_info import Run, shown_path
 from nodelint.report.text import finding_text
 
@@ -89,7 +90,7 @@ def _finding(suites: _Suites, result: Result, run: Run) -> None:
     output.text = _legal(finding_text(result))
 
 
-def _skip(suites: _Suites, skip: Skipped, run: Run) -> None:
+def _skip(suites: _Suites, skip: Gap, run: Run) -> None:
     suite = shown_path(skip.path, run.root) if skip.path else _WHOLE_RUN
     what = [skip.rule or "read", skip.object.label if skip.object else ""]
     output = ET.SubElement(suites.case(suite, " ".join(filter(None, what))), "skipped")

@@ -7,7 +7,7 @@ from functools import cache
 
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.registry import TABLE
 from nodelint.inventory import Inventory, build
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
@@ -52,8 +52,8 @@ def read_example(text: str, path: str = "example.yaml") -> Inventory:
 
 def build_example(sources: Sequence[Source]) -> Inventory:
     """The files of an example, with the overlays among them built; a text alone is judged as it is written."""
-    overlays = [source.path for source in sources if source.path.endswith(KUSTOMIZATIONS)]
-    return build(sources, kustomizations=overlays) if overlays else Inventory(sources)
+    overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
+    return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:

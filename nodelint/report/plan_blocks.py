@@ -11,29 +11,23 @@ from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
+from nodelint.report.all_clear import say_all_clear
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nodelint.lint.engine import Result
     from nodelint.model.finding import Span
+    from nodelint.model.gap import Gap
     from nodelint.plan import ClassPlan, Plan
     from nodelint.plan.coverage import Covered
+    from nodelint.plan.outcome import Findings
     from nodelint.plan.reasons import Reason
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.text import Node
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
-
-
-class Findings(NamedTuple):
-    """What `check` finds on the new side alone, and on the old side alone."""
-
-    new: tuple[Result, ...] = ()
-    gone: tuple[Result, ...] = ()
 
 
 class PoolBlock(NamedTuple):
@@ -64,7 +58,7 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
         return False
     if any(pair.change != "unchanged" for pair in plan.classes):
         return False
-    return not (findings.new or findings.gone or any(place.changed for place in plan.uncompared))
+    return not (findings.new or findings.gone or any(place.decides for place in plan.uncompared))
 
 
 def blocks(plan: Plan) -> list[PoolBlock]:
@@ -314,9 +308,9 @@ def headline_of_plan(plan: Plan) -> str:
         verbs = Counter(str(pair.change) for pair in changed)
         sentences.append(f"EC2NodeClasses: {', '.join(f'{n} {verb}' for verb, n in sorted(verbs.items()))}")
     places = other_places(plan)
-    moved_places = sum(place.changed for place in places)
+    moved_places = sum(place.decides for place in places)
     if not plan.endangers_nodes and (plan.pools or plan.classes):
-        sentences.append("No node is replaced" + (" in what was compared" if plan.uncompared else ""))
+        sentences.append(say_all_clear("plan", plan.uncompared))
     if places:
         differ = f", {moved_places} of which changed" if moved_places else ", none of which changed"
         sentences.append(f"Not compared: {counted(len(places), 'place')}{differ}")
@@ -335,14 +329,14 @@ def closing(findings: Findings) -> Iterator[str]:
         yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
 
-def other_places(plan: Plan) -> list[Uncompared]:
+def other_places(plan: Plan) -> list[Gap]:
     """The places that were not compared, without those that a block of a pool tells of."""
     reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
     return [place for place in plan.uncompared if _identity(place) not in reported]
 
 
-def _identity(place: Uncompared) -> tuple[str, str, str]:
-    return place.what, place.reason, place_of(place.at)
+def _identity(place: Gap) -> tuple[str, str, str]:
+    return place.subject, place.reason, place_of(place.at)
 
 
 def releases_of(plan: Plan) -> str:

@@ -13,10 +13,10 @@ from html import escape
 from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     headline,
@@ -67,7 +67,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
         f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
-        f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_uncompared(plan)}{_findings(findings)}"
+        f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_cost(plan)}{_uncompared(plan)}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -167,14 +167,23 @@ def _workloads(plan: Plan) -> str:
     return f"<section><h2>Workloads</h2><div class=scroll><table>{head}{rows}</table></div></section>"
 
 
+def _cost(plan: Plan) -> str:
+    if plan.cost is None:
+        return ""
+    from nodelint.report.plan_cost import cost_lines
+
+    items = "".join(f"<li>{_text(line)}</li>" for line in cost_lines(plan.cost))
+    return f"<section><h2>Cost</h2><ul>{items}</ul></section>"
+
+
 def _uncompared(plan: Plan) -> str:
     places = other_places(plan)
     if not places:
         return ""
     rows = "".join(
-        f"<tr><td>{'changed' if place.changed else ''}</td><td>{_text(place.what)}</td><td>{_text(place.reason)}</td>"
-        f"<td>{_code(place_of(place.at))}</td></tr>"
-        for place in sorted(places, key=lambda place: not place.changed)
+        f"<tr><td>{'changed' if place.decides else ''}</td><td>{_text(place.subject)}</td>"
+        f"<td>{_text(place.reason)}</td><td>{_code(place_of(place.at))}</td></tr>"
+        for place in sorted(places, key=lambda place: not place.decides)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
     table = f"<table class='reasons gaps'>{head}{rows}</table>"

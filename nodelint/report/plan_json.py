@@ -5,7 +5,8 @@ from __future__ import annotations
 from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.report.plan_blocks import Findings, headline, headline_of_plan
+from nodelint.plan.outcome import Findings
+from nodelint.report.plan_blocks import headline, headline_of_plan
 
 TYPE_CHECKING = False
 
@@ -38,9 +39,9 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "notCompared": [
             {
                 **_place(uncompared.at),
-                "what": uncompared.what,
+                "what": uncompared.subject,
                 "reason": uncompared.reason,
-                "changed": uncompared.changed,
+                "changed": uncompared.decides,
             }
             for uncompared in plan.uncompared
         ],
@@ -56,6 +57,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             for move in plan.moves
         ],
         "workloads": [_workload(change) for change in plan.workloads],
+        **_cost(plan),
         "absorbed": [
             {"name": absorbed.name, "from": str(absorbed.old), "to": str(absorbed.new)} for absorbed in plan.absorbed
         ],
@@ -64,6 +66,15 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
             "gone": [_finding(result) for result in findings.gone],
         },
     }
+
+
+def _cost(plan: Plan) -> dict[str, Any]:
+    """What the change costs; nothing where it does not move that."""
+    if plan.cost is None:
+        return {}
+    from nodelint.report.plan_cost import plan_cost_json
+
+    return {"cost": plan_cost_json(plan.cost)}
 
 
 def _workload(change: WorkloadChange) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     headline_of_plan,
@@ -91,6 +91,7 @@ class _Comment:
             yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
             yield details
         yield self._workloads(plan)
+        yield self._cost(plan)
         yield self._uncompared(plan)
         yield self._findings(findings) if findings.new or findings.gone else ""
         yield f"_{inline(releases_of(plan))}_\n"
@@ -174,13 +175,20 @@ class _Comment:
         more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""
         return f"| workload | what happens to its pods | where |\n| --- | --- | --- |\n{rows}{more}"
 
+    def _cost(self, plan: Plan) -> str:
+        if plan.cost is None:
+            return ""
+        from nodelint.report.plan_cost import cost_row
+
+        return f"| cost |\n| --- |\n| {inline(printable(cost_row(plan.cost))).replace('|', chr(92) + '|')} |\n"
+
     def _uncompared(self, plan: Plan) -> str:
         places = other_places(plan)
         if not places:
             return ""
-        ordered = sorted(places, key=lambda place: not place.changed)
+        ordered = sorted(places, key=lambda place: not place.decides)
         rows = "".join(
-            f"| {'changed' if place.changed else ''} | {_code(place.what)} | {inline(printable(place.reason))} "
+            f"| {'changed' if place.decides else ''} | {_code(place.subject)} | {inline(printable(place.reason))} "
             f"| {self._place(place.at)} |\n"
             for place in ordered[:20]
         )

@@ -7,10 +7,10 @@ from collections import Counter
 from nodelint.base.printable import printable
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
+from nodelint.plan.outcome import Findings
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.plan_blocks import (
     SIGNS,
-    Findings,
     blocks,
     class_headline,
     closing,
@@ -36,11 +36,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nodelint.model.gap import Gap
     from nodelint.plan import ClassPlan, Plan, PoolPlan
     from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Price
     from nodelint.plan.reasons import Reason
-    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.report.plan_blocks import (
         PoolBlock,
@@ -60,6 +60,10 @@ def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     parts += ["\n".join(_class(class_plan, look)) for class_plan in plan.class_plans]
     if plan.workloads:
         parts.append("\n".join(_workloads(plan.workloads, look)))
+    if plan.cost is not None:
+        from nodelint.report.plan_cost import cost_lines
+
+        parts.append("\n".join(row for line in cost_lines(plan.cost) for row in wrap(line, look.width, "", "  ")))
     if places := other_places(plan):
         parts.append("\n".join(_uncompared(places, look)))
     if findings.new or findings.gone:
@@ -164,21 +168,21 @@ def _name(plan: ClassPlan) -> str:
     return printable(name if isinstance(name, str) else plan.node_class.name_node.unquoted)
 
 
-def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:
+def _uncompared(places: Sequence[Gap], look: TextStyle) -> Iterator[str]:
     """What changes with its place, and below it the reason; of what stays as it is the names for each reason."""
     yield look.style("Not compared", bold=True)
-    groups: dict[tuple[bool, str], list[Uncompared]] = {}
-    for place in sorted(places, key=lambda place: not place.changed):
-        groups.setdefault((place.changed, place.reason), []).append(place)
+    groups: dict[tuple[bool, str], list[Gap]] = {}
+    for place in sorted(places, key=lambda place: not place.decides):
+        groups.setdefault((place.decides, place.reason), []).append(place)
     for (changed, reason), group in groups.items():
         if changed:
             for place in group[:_PLACES]:
-                yield from fitted(f"  ~ {printable(place.what)}  {place_of(place.at)}", look)
+                yield from fitted(f"  ~ {printable(place.subject)}  {place_of(place.at)}", look)
             if len(group) > _PLACES:
                 yield f"    and {len(group) - _PLACES:,} more; --format json lists all"
             yield from wrap(printable(reason), look.width, "      ")
         else:
-            names = ", ".join(dict.fromkeys(printable(place.what) for place in group[:_PLACES]))
+            names = ", ".join(dict.fromkeys(printable(place.subject) for place in group[:_PLACES]))
             more = f" and {len(group) - _PLACES:,} more" if len(group) > _PLACES else ""
             yield from wrap(f"not changed: {names}{more}: {printable(reason)}", look.width, "    ", "      ")
 

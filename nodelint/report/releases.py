@@ -77,7 +77,7 @@ def count_by_severity(report: Report) -> str:
 
 def broken_text(report: Report) -> str:
     """What is said of a run whose files cannot be read, so that nothing is judged; empty where something is."""
-    if judged(report) or not report.unjudged or any(result.rule.name != "yaml-syntax" for result in report.results):
+    if judged(report) or not report.unjudged or any("syntax" not in result.rule.tags for result in report.results):
         return ""
     broken = len({result.span.source.path for result in report.results})
     return f"{counted(broken, 'file')} could not be read, and nothing in {'it' if broken == 1 else 'them'} was judged"

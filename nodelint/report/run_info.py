@@ -7,17 +7,20 @@ from collections.abc import Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
-from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
+from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
-from nodelint.report.skipped import Unread, unjudged_text
+from nodelint.report.skipped import unjudged_text
 from nodelint.report.summary import Basis
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.older_release import Older
 
 
@@ -82,10 +85,11 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
     unjudged = unjudged_text(report, unread, cover(report).in_part)
-    return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
+    clear = say_all_clear("check", report.unbuilt, unjudged)
+    return f"{clear[0].lower()}{clear[1:]}: {scope(report, files)}"
 
 
-def skips(skipped: Sequence[Skipped], root: str) -> list[Skips]:
+def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
     """What was not judged, by reason, in the order of the report."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in skipped:

@@ -15,10 +15,11 @@ from urllib.parse import quote
 from nodelint import __version__
 from nodelint.base import project
 from nodelint.base.printable import escaped_json, printable, printable_lines, writable
-from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import NAME, fingerprints, relative
 from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.report.run_info import Run
 from nodelint.report.style import rule_page
@@ -176,7 +177,7 @@ def _notices(report: Report, run: Run, index: dict[str, int]) -> list[dict[str, 
     return notices + [_notice("fault", "error", fault) for fault in report.faults]
 
 
-def _skip(skip: Skipped, root: str, index: dict[str, int]) -> dict[str, Any]:
+def _skip(skip: Gap, root: str, index: dict[str, int]) -> dict[str, Any]:
     if skip.object is not None:
         place = [_location(span_of(skip.object.name_node), root, skip.object)]
     else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
 
@@ -32,21 +32,6 @@ _NOT_RENDERED = {
     "chart": (", judged from its templates and values", ", judged from their templates and values"),
 }
 """What is said of one overlay or chart that no program rendered, and of several."""
-
-
-class Unread(NamedTuple):
-    """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
-
-    `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
-    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
-    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
-    """
-
-    kind: str
-    files: tuple[str, ...]
-    objects: int
-    way: str | None
-    values: tuple[str, ...] = ()
 
 
 def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequence[Object] = ()) -> str:
@@ -108,9 +93,8 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
             lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")
         elif place.way is not None:
             objects = counted(place.objects, "Karpenter object")
-            lines.append(
-                f"Not read: {_files(place)} {'holds' if single else 'hold'} {objects}; {place.way} reads them."
-            )
+            holds = f"{_files(place)} {'holds' if single else 'hold'} {objects}"
+            lines.append(f"Not read: {holds} ({_list_files(place.files)}); {place.way} reads them.")
         elif place.kind in _FORMS:
             objects = counted(place.objects, "Karpenter object")
             holds = f"{_files(place)} {'holds' if single else 'hold'} {objects} {_FORMS[place.kind]}"
@@ -124,7 +108,7 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
             lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {_list_files(place.files)}.")
     if programs:
         objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
-        where = ", ".join(map(_files, programs))
+        where = ", ".join(f"{_files(place)} ({_list_files(place.files)})" for place in programs)
         lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
     return lines
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NO_SNAPSHOT
-from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.lint.engine import Report, Result
+from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import (
     assumed,
@@ -19,7 +21,12 @@ from nodelint.report.releases import (
     target_lines,
     versions_text,
 )
-from nodelint.report.skipped import UNREADABLE, Unread, in_part_text, unjudged_text, unread_lines
+from nodelint.report.skipped import UNREADABLE, in_part_text, unjudged_text, unread_lines
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.inventory.unread_forms import Unread
 
 
 class SnapshotSummary(NamedTuple):
@@ -123,7 +130,7 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], 
     unjudged = unjudged_text(report, unread, coverage.in_part)
     if any(place.kind == UNREADABLE for place in unread):
         return f"{unjudged}; nothing found in the rest: {where}, for {target}"
-    return f"{f'No findings; {unjudged}' if unjudged else 'All good'}: {where}, for {target}"
+    return f"{say_all_clear('check', report.unbuilt, unjudged)}: {where}, for {target}"
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
@@ -165,7 +172,7 @@ def utc(at: str) -> str:
     return f"{at[:10]} {at[11:16]} UTC"
 
 
-def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
+def missing_lines(skipped: Sequence[Gap]) -> list[str]:
     """One line for each fact that was missing: what kind, why, whether it will pass, and the rules that wanted it."""
     lines: dict[str, list[str]] = {}
     for skip in skipped:
@@ -176,7 +183,7 @@ def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
     return [f"{line}; needed by {', '.join(names)}" for line, names in lines.items()]
 
 
-def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
+def _skips(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
     """One line for each reason, with the rules and objects that it kept from being judged.
 
     Reasons that begin alike, up to a colon, and are about the same objects share a line unless it is `verbose`.
@@ -204,18 +211,18 @@ def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
         yield printable(f"Skipped: {where}: {reasons[0]}{more}{what}.")
 
 
-def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
+def _without_facts(skipped: Sequence[Gap]) -> list[str]:
     """Return the rules that need facts from AWS, if the run has none."""
     return sorted({skip.rule for skip in skipped if skip.rule and not skip.path and skip.reason == NO_SNAPSHOT})
 
 
-def _unasked(skipped: Sequence[Skipped]) -> str:
+def _unasked(skipped: Sequence[Gap]) -> str:
     """Return how many rules lack facts from AWS. Empty if none does."""
     rules = _without_facts(skipped)
     return f"{counted(len(rules), 'rule')} not run without facts from AWS (nodelint refresh)" if rules else ""
 
 
-def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
+def _wants(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
     """Yield a line for each reason that kept rules from running. With `verbose`, include missing AWS facts."""
     unjudged: dict[str, list[str]] = {}
     for skip in skipped:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.base.caching import cache
 from nodelint.data import table
+from nodelint.forms.registry import TABLE
 from nodelint.model.folders import REGION, folder_of, is_named_for_environment, is_of_examples, path_in_repository
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
 from nodelint.text import UNKNOWN, Node
@@ -19,7 +20,7 @@ _MOST = 50
 _MOST_VERSIONS = 4
 """In a folder with more objects of one name, each file is an example for itself."""
 
-_READ_BY_NAME = (".tpl", ".tftpl")
+_READ_BY_NAME = (".tpl", *TABLE.templates)
 """How templates end of which a program names the one that it reads."""
 
 _ELSEWHERE = frozenset(
@@ -114,8 +115,8 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
     for same in share_names(objects):
         if len(same) != 2 or any(map(_stands_alone, same)):
             continue
-        written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
-        made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
+        written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_FORMS)]
+        made = [o for o in same if o.source.path.endswith(TABLE.endings)]
         if len(written) == 2 and _folders_of_one_cluster(written[0], written[1], objects):
             made = [written.pop(0)]
         if len(written) == len(made) == 1:
@@ -141,7 +142,7 @@ def _folders_of_one_cluster(a: Object, b: Object, objects: Sequence[Object]) -> 
     return folder != other_folder and cluster == other_cluster and bool(named)
 
 
-_OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
+_OF_FORMS = (*TABLE.endings, *_READ_BY_NAME)
 
 
 def _stands_alone(o: Object) -> bool:
@@ -199,7 +200,7 @@ class NamelessClasses:
         return not folder or f"{folder_of(pool.source.path)}/".startswith(f"{folder.rstrip('/')}/")
 
 
-APPLIED = (None, "terraform", "hcl")
+APPLIED = (None, *TABLE.host_names)
 """Where documents stand that are applied as a whole; a script or a text for readers has several texts of its own."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from nodelint.base.caching import cached_property
+from nodelint.forms.registry import TABLE
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
 from nodelint.model.partial_objects import adds, supplies
 from nodelint.model.releases import NEWEST
@@ -25,18 +26,19 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.pools import Policies
     from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.forms.helm.templates import Templates
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.karpenter.controller.problem import ControllerProblem
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.releases import Version
-    from nodelint.model.terraform_trace import TerraformBlocks
     from nodelint.releases.release_choice import Chosen
-    from nodelint.releases.settings import ControllerFacts, ControllerInstall
+    from nodelint.releases.settings import ControllerFacts
     from nodelint.rule.node_overlays import RunOverlays
     from nodelint.rule.target import Target
-    from nodelint.rule.templates import Templates
     from nodelint.text import Node, Source
 
 
@@ -175,7 +177,7 @@ class Context(ObjectRelations):
     @cached_property
     def templates(self) -> Templates:
         """What templates of charts say, and the values of these."""
-        from nodelint.rule.templates import Templates
+        from nodelint.forms.helm.templates import Templates
 
         return Templates()
 
@@ -202,14 +204,14 @@ class Context(ObjectRelations):
         """How the files of the repository install the controller, in every form, with the values of its chart."""
         if self._target.stated is not None:
             return self._target.stated().installs
-        from nodelint.inventory.controller_charts import find_installs
+        from nodelint.inventory.controller_installs import find_installs
 
         return find_installs(self.files)
 
     @property
     def terraform(self) -> TerraformBlocks:
         """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
-        from nodelint.model.terraform_trace import TerraformBlocks
+        from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         if self._terraform is None or self._terraform[0] is not self.files:
             self._terraform = self.files, TerraformBlocks(self.files)
@@ -357,8 +359,6 @@ class Context(ObjectRelations):
 
     def _completing(self, obj: Object) -> list[Object]:
         """The patches with which overlays of the run add fields to an object."""
-        from nodelint.forms.kustomize.kustomizations import builds_on
-
         return [
             other
             for other in self._partial
@@ -366,7 +366,7 @@ class Context(ObjectRelations):
             and other.name in (obj.name, None)
             and other.source is not obj.source
             and adds(other.node, obj.node)
-            and builds_on(other.source.path, obj.source.path)
+            and TABLE.builds_on(other.source.path, obj.source.path)
         ]
 
     @cached_property

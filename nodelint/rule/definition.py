@@ -41,8 +41,25 @@ if TYPE_CHECKING:
     - `hazard`: it works, and will hurt: cost, outage, security, surprise.
     - `practice`: what a careful team decides once.
     """
+    Tag = Literal[
+        "names",
+        "class-reference",
+        "template-code",
+        "installation",
+        "admission",
+        "release-dependent",
+        "controller",
+        "stated-release",
+        "workloads",
+        "demanding-workloads",
+        "all-workloads",
+        "retired-api",
+        "syntax",
+        "ended-image",
+    ]
+    """What is to be known of a rule where rules run: see `TAGS`."""
 else:
-    Group = str
+    Group = Tag = str
 
 GROUPS: tuple[Group, ...] = ("correctness", "hazard", "practice")
 
@@ -90,6 +107,25 @@ class Option(NamedTuple):
         return {int: "integer", float: "number", str: "string"}[type(self.default)]
 
 
+TAGS: dict[Tag, str] = {
+    "names": "about names, which whoever installs a chart gives",
+    "class-reference": "about a pool's class that is not among the objects",
+    "template-code": "about the code of a template, which is judged before it is filled in",
+    "installation": "about the installation of the controller, which it reads itself with all that changes it",
+    "admission": "about what an API server or a controller takes: a newer release may take more than is known here",
+    "release-dependent": "about what a release refuses, and another may take",
+    "controller": "about what the controller does: of one before 1.0.0 nodelint does not know it",
+    "stated-release": "about a release that a file states: the finding stands there",
+    "workloads": "looks at workloads",
+    "demanding-workloads": "looks at the workloads that ask for more than a little",
+    "all-workloads": "looks at all workloads of a repository",
+    "retired-api": "asks to convert an object of an API that is gone",
+    "syntax": "about a file that cannot be read",
+    "ended-image": "about images that get no fixes any more",
+}
+"""What is to be known of a rule where rules run, beside its group: each tag, and what its rules have in common."""
+
+
 class Rule(NamedTuple):
     """A rule as loaded: `check` is called with each object of type `on`.
 
@@ -104,7 +140,9 @@ class Rule(NamedTuple):
     `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the
     file, for a rule about files) holds one wherever the rule has anything to say of it, such as the field that it is
     about: where none is there, it is neither asked nor loaded. Without any, it is always asked. `since` is the
-    version of nodelint that brought it, for the pages of those that come with nodelint.
+    version of nodelint that brought it, for the pages of those that come with nodelint. `tags` are what else is to be
+    known of it where rules run (see `TAGS`). `cel` is true of an object as the API server stores it wherever the
+    check finds nothing by default: `nodelint policy` prints it.
     """
 
     name: str
@@ -125,6 +163,8 @@ class Rule(NamedTuple):
     may_need: tuple[FactKind, ...] = ()
     mentions: tuple[str, ...] = ()
     since: str = FIRST_VERSION
+    tags: tuple[Tag, ...] = ()
+    cel: str = ""
 
     @property
     def page(self) -> str:
@@ -169,6 +209,8 @@ def rule(
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
     since: str = FIRST_VERSION,
+    tags: Sequence[Tag] = (),
+    cel: str = "",
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -182,7 +224,8 @@ def rule(
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
-        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions), since)
+        made = *rest, tuple(mentions), since, tuple(tags), cel
+        return Rule("", str, on, grave, fix, releases, ways, group, check, *made)
 
     return make_rule
 
@@ -281,6 +324,7 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
             [list(option) for option in rule.options],
             list(rule.may_need),
             list(rule.mentions),
+            list(rule.tags),
         ]
         for name, rule in rules.items()
     }
@@ -302,11 +346,14 @@ def _declared(
     options: Sequence[tuple[str, int, str]] = (),
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
+    tags: Sequence[Tag] = (),
 ) -> Rule:
     check = _LazyCheck(path, name)
     ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
     rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need), tuple(mentions)
-    return Rule(name, check.read_page, _type(on), severity, fix, releases, ways, group, check, *rest)
+    return Rule(
+        name, check.read_page, _type(on), severity, fix, releases, ways, group, check, *rest, tags=tuple(tags)
+    )
 
 
 class _LazyCheck:

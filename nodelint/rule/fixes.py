@@ -18,12 +18,12 @@ from nodelint.karpenter.images import (
     Image,
     ImageSet,
     TermImages,
-    UnknownFact,
     alias_images,
     alias_version_valid,
     ami_family_of,
     family_title,
     is_deprecated,
+    unknown_fact,
     variant_requirements,
 )
 from nodelint.karpenter.images.choice import why_unseen
@@ -33,6 +33,7 @@ from nodelint.karpenter.resolve.accelerators import accelerated
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
+from nodelint.model.gap import Gap
 from nodelint.model.keys import ARCH, OS
 from nodelint.model.manifest import Alias, EC2NodeClass, NodePool, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
@@ -336,7 +337,7 @@ def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
     return served
 
 
-def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFact]:
+def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
     """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
     Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
@@ -357,7 +358,11 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     pool = resolution.pool
     for fact in resolution.unknown:
         node = fact.at
-        if node.source is not pool.source or not pool.node.start <= visible_node(node).start <= pool.node.end:
+        if (
+            not isinstance(node, Node)
+            or node.source is not pool.source
+            or not pool.node.start <= visible_node(node).start <= pool.node.end
+        ):
             continue
         if any(node is other.at for other in resolution.images.unknown):
             continue
@@ -370,11 +375,11 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     return found
 
 
-def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, UnknownFact]]:
+def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, Gap]]:
     """The requirements whose key is a slip, each with the key that was meant."""
     for item in requirements_of(pool):
         if not item.is_label and (near := nearest_key(item, catalog)) is not None:
-            yield near.key, UnknownFact(item.key_node, f"`{item.written}` is no label of instance types")
+            yield near.key, unknown_fact(item.key_node, f"`{item.written}` is no label of instance types")
 
 
 def conditional(pool: NodePool) -> set[int]:

@@ -1,4 +1,4 @@
-"""Manifests that stand inside other texts: Terraform, shell scripts, Markdown, block scalars of other manifests.
+"""Manifests that stand inside other texts: shell scripts, Markdown, block scalars of other manifests, texts of forms.
 
 What is found becomes documents of the source that holds it, in the source's own offsets: a finding points at
 the line of the file, and an edit changes that file. YAML may be indented as a whole; that is how it is read.
@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from nodelint.forms.terraform.hcl import HclError, Text
-from nodelint.forms.terraform.hclexpr import OF_KARPENTER, read_encoded
-from nodelint.forms.terraform.hclstrings import unescape
+from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_regions import (
     GROUPS,
-    VALUES,
     EmbeddedYaml,
     Reading,
     groups_of,
@@ -33,15 +30,10 @@ from nodelint.text.yaml import jsonpatch
 if TYPE_CHECKING:
     from nodelint.text.nodes import SourceText
 
-Host = Literal["terraform", "shell", "markdown"]
-
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
 """Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
-_HOSTS: dict[str, Host] = {
-    "tf": "terraform",
-    "tofu": "terraform",
-    "hcl": "terraform",
+_HOSTS = {
     "sh": "shell",
     "bash": "shell",
     "zsh": "shell",
@@ -51,7 +43,6 @@ _HOSTS: dict[str, Host] = {
 }
 _YAML = ("yaml", "yml", "json", "jsonc")
 _SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
-_HCL = ("hcl", "terraform", "tf", "tofu", "opentofu")
 
 _UNSAID = ("", "text", "txt", "plaintext")
 """Words of a fence that say nothing of what is in it."""
@@ -64,16 +55,14 @@ _PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
 _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
 
-_IN_STRINGS = ("karpenter.", "eks.amazonaws.com/")
-"""One of these is in a string of Terraform that holds a manifest."""
-
-
-def host_of(path: str) -> Host | None:
+def host_of(path: str) -> str | None:
     """What kind of text a file is by its name, but for endings such as `.tpl` and `.disabled`; None for all else."""
     name = path.lower()
     while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
         name = name.rpartition(".")[0]
-    return _HOSTS.get(name.rpartition(".")[2])
+    ending = name.rpartition(".")[2]
+    row = TABLE.of_host(ending)
+    return _HOSTS.get(ending) if row is None else row.name
 
 
 def is_script(source: SourceText) -> bool:
@@ -90,16 +79,16 @@ def is_script(source: SourceText) -> bool:
     return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
 
 
-def read(source: SourceText, host: Host) -> Iterator[Reading]:
+def read(source: SourceText, host: str) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(groups_of(source), text) is None and not (
-        host == "terraform" and (_gives_values(text) or _may_make_pods(source))
-    ):
+    row = TABLE.of_host(host)
+    names_group = re.search(groups_of(source), text) is not None
+    if row is not None and (names_group or row.load().may_embed(source)):
+        yield from row.load().read_embedded(source, 0, len(text))
+    if row is not None or not names_group:
         return
-    if host == "terraform":
-        yield from _terraform(source, 0, len(text))
-    elif host == "shell":
+    if host == "shell":
         for region in _heredocs(source, 0, len(text)):
             yield from read_region(source, region)
     else:
@@ -113,7 +102,7 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     groups = re.compile(groups_of(source))
     for node in root.walk():
         if node.style == "double" and not node.shared and _keys_above(node) is not None:
-            yield from _quoted(source, node.start, node.end, node.value)
+            yield from read_quoted(source, node.start, node.end, node.value)
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
@@ -129,13 +118,13 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         if target is not None and not says_object(source, text, body, node.end):
             yield from read_region(source, region._replace(target=target))
         elif node.style == "literal":
-            yield from _text_with_manifests(source, region)
+            yield from read_text(source, region)
         elif says_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
 
 
-def _quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
+def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
     """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
     if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
         return
@@ -164,64 +153,7 @@ def _keys_above(node: Node) -> list[str] | None:
     return None if "annotations" in keys else keys
 
 
-def _gives_values(text: str) -> bool:
-    return "karpenter" in text and re.search(f"{VALUES}|{OF_KARPENTER}", text) is not None
-
-
-# -- Terraform
-
-
-def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-    text = source.text
-    words = Text(text, start, end, groups=groups_of(source))
-    found: list[Reading] = []
-    for heredoc in words.heredocs:
-        found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
-    for token in words.tokens:
-        if token.kind == "str" and any(text.find(mark, token.start, token.end) >= 0 for mark in _IN_STRINGS):
-            found += _quoted(source, token.start, token.end, unescape(text[token.start + 1 : token.end - 1]))
-    for manifest in words.manifests():
-        at = words.tokens[manifest.at].start
-        region = EmbeddedYaml(at, at, "hcl")
-        try:
-            node = words.object(source, manifest)
-        except HclError as odd:
-            found.append(
-                Reading(None, at, words.end_of(manifest.at), region, False, "", odd.message, odd.offset, True)
-            )
-            continue
-        if node.get("spec") is None:
-            continue  # a reference to an object, as in a nodeClassRef of v1beta1
-        begin = _comments_above(text, at)
-        found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
-    found += _workloads(source, words)
-    for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
-        if all(reading.end <= node.start or node.end <= reading.start for reading in found):
-            found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
-    yield from sorted(found, key=lambda reading: reading.start)
-
-
-def _may_make_pods(source: SourceText) -> bool:
-    """Whether resources that make pods are asked for, and a file of Terraform may hold one."""
-    return source.also is not None and "kubernetes_" in source.text
-
-
-def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
-    """The resources by which Terraform makes pods without a manifest, where these are asked for."""
-    if not _may_make_pods(source):
-        return
-    from nodelint.forms.terraform.workloads import read_workloads
-
-    for block in read_workloads(source, words):
-        if isinstance(block, HclError):
-            region = EmbeddedYaml(block.offset, block.offset, "hcl")
-            yield Reading(None, block.offset, block.offset, region, False, "", block.message, block.offset)
-        else:
-            region = EmbeddedYaml(block.start, block.start, "hcl")
-            yield Reading(block.node, block.start, block.end, region, False, "")
-
-
-def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
+def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
     if not says_object(source, text, region.start, region.end):
@@ -235,17 +167,6 @@ def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[R
     if not inner:
         is_yaml = re.compile(_FIRST_LINE).match(text, region.start) is not None
         yield from read_region(source, region._replace(lenient=region.lenient or not is_yaml))
-
-
-def _comments_above(text: str, at: int) -> int:
-    """The start of the lines of comments right above a place; the start of its own line without any."""
-    start = text.rfind("\n", 0, at) + 1
-    while start > 0:
-        above = text.rfind("\n", 0, start - 1) + 1
-        if not text[above:start].lstrip().startswith(("#", "//")):
-            break
-        start = above
-    return start
 
 
 # -- shell
@@ -315,9 +236,7 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
         if word in _YAML:
             yield from read_region(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None))
         elif word in _UNSAID:
-            for reading in _text_with_manifests(
-                source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None)
-            ):
+            for reading in read_text(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None)):
                 yield reading._replace(region=reading.region._replace(host="markdown"))
         elif word in _SHELL:
             regions = list(_heredocs(source, start, end))
@@ -325,6 +244,6 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
                 regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only its fence says it is a script
             for region in regions:
                 yield from read_region(source, region._replace(host="markdown", lenient=True))
-        elif word in _HCL:
-            for reading in _terraform(source, start, end, lenient=True):
+        elif (row := TABLE.of_host(word)) is not None:
+            for reading in row.load().read_embedded(source, start, end, lenient=True):
                 yield reading._replace(region=reading.region._replace(part=None))

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_text import find_expansions
 from nodelint.text.nodes import Node
 from nodelint.text.placeholders import MASK, holds_code, mask
@@ -77,7 +78,7 @@ def says_values(text: str, start: int, end: int) -> bool:
 
 
 def may_hold_values(text: str, region: EmbeddedYaml) -> bool:
-    return region.host in ("terraform", "block") and says_values(text, region.start, region.end)
+    return (region.host == "block" or region.host in TABLE.embedding) and says_values(text, region.start, region.end)
 
 
 def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
@@ -134,7 +135,7 @@ def _document(
 
 def _interpolated(text: str, region: EmbeddedYaml) -> bool:
     """Whether the only code is `${}` of Terraform behind other text of its line: it puts in a value, and no lines."""
-    if region.host != "terraform" or "%{" in text or "{{" in text:
+    if region.host not in TABLE.embedding or "%{" in text or "{{" in text:
         return False
     return all(line.split("${", 1)[0].strip(" \t-") for line in text.splitlines() if "${" in line)
 
@@ -142,7 +143,7 @@ def _interpolated(text: str, region: EmbeddedYaml) -> bool:
 def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
     yield text, []
     if holds_code(text):
-        hcl = region.host == "terraform"
+        hcl = region.host in TABLE.embedding
         yield mask(text, hcl=hcl)
         if "${" in text:
             yield mask(text, whole_lines=True, hcl=hcl)

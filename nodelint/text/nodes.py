@@ -406,6 +406,11 @@ class SourceText:
         end = lines[number] - 1 if number < len(lines) else len(self.text)
         return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
 
+    def start_of_line(self, number: int) -> int:
+        """Return where a line begins, counted from 1; the last line where there are fewer."""
+        lines = self._line_starts()
+        return lines[min(max(number, 1), len(lines)) - 1]
+
     def origin(self, offset: int) -> str | None:
         """The chart's file from which the document at a place was rendered, where a comment of Helm's names one."""
         if self._origins is None:

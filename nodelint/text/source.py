@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from nodelint.forms.registry import TABLE
 from nodelint.text.marks import MARKS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
@@ -129,7 +130,7 @@ class Source(SourceText):
             if self._read_as_script():
                 return False
             self.documents.append(Document(None, begin, end, len(self.documents)))
-            if self.path.endswith(_NO_YAML):
+            if self.path.endswith(TABLE.no_yaml):  # a text of values: what is no YAML there is no mistake
                 return True
             self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
         for document in self.documents[before:]:
@@ -373,9 +374,6 @@ def _is_yaml_alone(path: str) -> bool:
 
     return host_of(path) is None
 
-
-_NO_YAML = (".tfvars", ".hcl")
-"""Texts of Terraform that hold values, and no manifest: what is no YAML there is no mistake."""
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")

@@ -8,9 +8,9 @@ from typing import Any
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.inventory.controller_charts import find_installs
+from nodelint.inventory.controller_installs import find_installs
+from nodelint.model.controller_settings import WrittenSetting, chart_leaf, chart_leaves, gates_of
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.releases.settings import WrittenSetting, chart_leaf, chart_leaves, gates_of
 from nodelint.text import Node, Source
 from nodelint.upgrade.resources import Location
 

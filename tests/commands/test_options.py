@@ -69,7 +69,7 @@ def test_arguments_that_are_read_without_click_are_those_of_the_command() -> Non
     assert set(options) == keys_of("CheckFlags")
     for name, own in (
         ("plan", keys_of("PlanSettingFlags") | {"paths", "against", "old", "live", "outputs", "output", "gate"}),
-        ("fit", keys_of("ExplainFlags") | {"paths", "workload", "form"}),
+        ("fit", keys_of("ExplainFlags") | {"paths", "workload", "cost", "outputs", "output"}),
     ):
         options = plain([name])
         assert options is not None

@@ -114,7 +114,7 @@ def test_what_is_not_read_is_shown_with_the_files(tmp_path: Path, monkeypatch: p
     assert heading == "Not read:"
     (text,) = lines
     assert re.search(r"^  broken\.yaml:\d+:\d+: from here on: ", text, re.MULTILINE)
-    assert "\n  1 script holds 1 Karpenter object; --include '**/*.sh' reads them." in text
+    assert "\n  1 script holds 1 Karpenter object (install.sh); --include '**/*.sh' reads them." in text
 
 
 def test_rules_are_found_by_what_the_list_says_of_them() -> None:

@@ -32,6 +32,37 @@ def selected(key: str, operator: str, *values: str, catalog: Catalog = CATALOG) 
     return set(catalog.names_in(catalog.select(Requirement.parse(key, operator, values, None, catalog.version))))
 
 
+class TestNetworkLimitsOfARelease:
+    """Pod ENIs and addresses come from a table of the controller's own, which grew from release to release."""
+
+    @pytest.mark.parametrize(
+        ("name", "release", "pod_enis", "addresses"),
+        [
+            ("c8i.large", "1.14.1", "9", 20),
+            ("c8i.large", "1.8.4", "9", 20),
+            ("c8i.large", "1.8.3", None, None),
+            ("m5.large", "1.0.0", "9", 10),
+        ],
+    )
+    def test_they_are_those_of_its_own_table(
+        self, name: str, release: str, pod_enis: str | None, addresses: int | None
+    ) -> None:
+        catalog = CATALOG.for_release(Version.parse(release))
+        assert catalog.resources(name).get("vpc.amazonaws.com/pod-eni") == pod_enis
+        assert catalog.quantities("vpc.amazonaws.com/pod-eni")[catalog.names.index(name)] == pod_enis
+        assert catalog.addresses_per_interface(name) == addresses
+
+    def test_older_tables_have_fewer_types(self) -> None:
+        releases = [Version.parse(release) for release in ("1.0.8", "1.6.8", "1.9.2", "1.14.1")]
+        having = [len(CATALOG.for_release(r).having_resource("vpc.amazonaws.com/pod-eni")) for r in releases]
+        assert having == sorted(set(having))
+
+    def test_what_ec2_says_is_the_same_in_every_release(self) -> None:
+        old = CATALOG.for_release(Version(1, 0, 8))
+        assert old.network("c8i.large") == CATALOG.network("c8i.large")
+        assert old.resources("c8i.large")["pods"] == CATALOG.resources("c8i.large")["pods"]
+
+
 class TestWhatIsInIt:
     def test_the_types_are_sorted_and_there_once(self) -> None:
         assert len(CATALOG) == 1363

@@ -174,7 +174,7 @@ def test_files_that_are_read_together_are_sorted_as_alone(tmp_path: Path, monkey
     def sorted_in(paths: list[str]) -> list[list[str]]:
         found = discover(paths)
         of_sources = [[source.path for source in sources] for sources in (found.sources, found.stating)]
-        return [*of_sources, found.workloads, found.buffers, found.releases, found.node_groups]
+        return [*of_sources, found.workloads, found.buffers, found.installing, found.node_groups]
 
     names = sorted(os.listdir())
     alone = [sorted_in([name]) for name in names]

@@ -102,12 +102,33 @@ def test_a_configuration_that_is_a_link_out_of_the_repository_is_not_found(name:
     (project.parent / "theirs" / "pyproject.toml").write_text("[tool.nodelint]\n", encoding="utf-8")
     (project / name).symlink_to(f"../theirs/{name}")
     if name == "pyproject.toml":
-        assert find(str(project)) is None, "nor is it opened to see whether it has settings"
+        passed_over: list[str] = []
+        assert find(str(project), passed_over) is None, "nor is it opened to see whether it has settings"
+        (message,) = passed_over
+        assert "pyproject.toml: not read: a link to what is outside of the repository" in message
     else:
         message = f"{name}: a link to what is outside of the repository; to use it, name it by --config"
         with pytest.raises(ConfigError, match=message):
             find(str(project))
     assert load(str(project / name), {}).root == str(project)
+
+
+@pytest.mark.parametrize("taken", ["../../theirs/pool.yaml", "base", "."])
+def test_an_overlay_that_takes_nothing_but_what_lies_outside_is_said(
+    taken: str, nodelint: Run, tmp_path: Path
+) -> None:
+    """Nothing else in the repository is about Karpenter, and the overlay does not name it."""
+    for path in ("theirs", "ours/.git", "ours/o"):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / "ours/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "theirs/pool.yaml").write_text("{}")
+    (tmp_path / "theirs/kustomization.yaml").write_text("resources: [pool.yaml]\n")
+    named = str(tmp_path / "theirs") if taken == "." else taken
+    if taken == "base":
+        (tmp_path / "ours/o/base").symlink_to("../../theirs")
+    (tmp_path / "ours/o/kustomization.yaml").write_text(f"resources: [{named}]\n")
+    done = nodelint("check", ".", cwd=tmp_path / "ours")
+    assert f"o/kustomization.yaml:1: `{named}` is outside of the repository" in " ".join(done.stdout.split())
 
 
 def test_a_link_that_stays_inside_and_a_path_upwards_are_followed(project: Path) -> None:

@@ -181,3 +181,51 @@ def test_a_pod_that_names_its_node_waits_for_none(tmp_path: Path, nodelint: Run,
     assert result.returncode == 0
     assert "=> no pool, on purpose: `nodeName` binds the pod to a node" in result.stdout
     assert "help:" not in result.stdout
+
+
+ARGO = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  destination: {server: https://kubernetes.default.svc, namespace: web}
+  source: {repoURL: https://example.com/a.git, path: charts/web, helm: {valuesObject: {team: %s}}}
+"""
+HELMFILE = "releases:\n  - name: web\n    chart: ./charts/web\n    values: [{team: %s}]\n"
+TERRAFORM = """resource "helm_release" "web" {
+  name   = "web"
+  chart  = "${path.module}/charts/web"
+  values = [yamlencode({ team = "%s" })]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("app.yaml", ARGO), ("helmfile.yaml", HELMFILE), ("main.tf", TERRAFORM), ("notes.txt", "%s")]
+)
+@pytest.mark.parametrize(("team", "count"), [("x", 0), ("z", 1)])
+def test_defaults_of_a_chart_that_is_installed_with_other_values(
+    tmp_path: Path, nodelint: Run, file: str, text: str, team: str, count: int
+) -> None:
+    """Where nothing installs the chart, its own values are what is known."""
+    deployment = LABELLED.replace("TEAM", "{{ .Values.team }}")
+    pool = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", labels="{team: x}")
+    files = {".git/HEAD": "", "pool.yaml": f"{pool}---\n{nodeclass('')}", file: text % team}
+    files["charts/web/Chart.yaml"] = "apiVersion: v2\nname: web\nversion: 0.1.0\n"
+    files["charts/web/values.yaml"] = "team: other\n"
+    files["charts/web/templates/web.yaml"] = deployment
+    write_files(tmp_path, files)
+    shown = nodelint("check", "--output-format", "concise", "--select", "no-pool-for-workload", str(tmp_path)).stdout
+    assert shown.count("[no-pool-for-workload]") == (count if file != "notes.txt" else 1)
+
+
+LABELLED = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {team: TEAM}
+      containers: [{name: a, image: a}]
+"""

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from nodelint.commands._undemanding_pods import asks_for_little
 from tests.conftest import ROOT
 from tests.fit.test_fit import pod
 from tests.manifests import nodeclass, nodepool
@@ -376,3 +377,104 @@ def test_explain_tells_what_removed_the_types_of_an_image_and_the_order_of_a_lau
     order = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"][0]["launchOrder"]
     prices = [row["pricePerHour"] for row in order]
     assert prices == sorted(prices) and len(order) == 60 and not any(row["name"].startswith("p") for row in order)
+
+
+@pytest.mark.parametrize(
+    ("release", "instance_type", "fits"),
+    [("1.8.3", "c8i.large", False), ("1.8.4", "c8i.large", True), ("1.8.3", "m5.large", True)],
+)
+def test_pod_enis_are_those_that_the_release_knows_of_a_type(
+    tmp_path: Path, nodelint: Run, monkeypatch: pytest.MonkeyPatch, release: str, instance_type: str, fits: bool
+) -> None:
+    """A pod with its own security group asks for a branch interface, which the controller's own table counts."""
+    monkeypatch.chdir(tmp_path)
+    workload = pod(ASKS % 'vpc.amazonaws.com/pod-eni: "1"')
+    tree(tmp_path, workload, M7I.replace("m7i.large", instance_type), AMD)
+    found = fit_json(nodelint, "--karpenter-version", release)
+    assert found["pools"][0]["fits"] is fits
+
+
+LIMITED = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %s
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {team: x}
+      containers: [{name: a, image: a, resources: {requests: {cpu: %s}}}]
+"""
+
+
+def as_terraform(text: str) -> str:
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    return f'resource "kubectl_manifest" "nodes" {{\n  yaml_body = <<-YAML\n{body}  YAML\n}}\n'
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "terraform"])
+@pytest.mark.parametrize(
+    ("replicas", "cpu", "limits", "room"),
+    [
+        ("2", "1500m", '{cpu: "2"}', 1),
+        ("2", "1500m", '{cpu: "3"}', 1),
+        ("2", "1500m", '{cpu: "4"}', None),
+        ("1", "1500m", '{cpu: "2"}', None),
+        ("4", "900m", '{cpu: "2"}', 2),
+        ("2", "1500m", "{memory: 8Gi}", None),
+        ("2", "1500m", '{nodes: "1"}', None),
+        ('"${REPLICAS}"', "1500m", '{cpu: "2"}', None),
+    ],
+)
+def test_replicas_for_which_the_limits_leave_no_room(
+    tmp_path: Path, nodelint: Run, form: str, replicas: str, cpu: str, limits: str, room: int | None
+) -> None:
+    pool = nodepool(M7I, AMD, labels="{team: x}", spec=f"  limits: {limits}\n")
+    text = f"{pool}---\n{nodeclass('')}"
+    workload = LIMITED % (replicas, cpu)
+    files = {".git/HEAD": "", "web.yaml": workload, "pool.yaml": text}
+    if form == "chart":
+        files["chart/Chart.yaml"] = "apiVersion: v2\nname: nodes\nversion: 0.1.0\n"
+        files["chart/values.yaml"] = "team: x\n"
+        files["chart/templates/pool.yaml"] = files.pop("pool.yaml").replace(
+            "{team: x}", "{team: '{{ .Values.team }}'}"
+        )
+    elif form == "terraform":
+        files["main.tf"] = as_terraform(files.pop("pool.yaml"))
+    write_files(tmp_path, files)
+    shown = nodelint("check", "--output-format", "concise", "--select", RULE, str(tmp_path)).stdout
+    assert shown.count(f"[{RULE}]") == (room is not None)
+    assert f"leave room for {room} of its {replicas} pods" in shown or room is None
+
+
+@pytest.mark.parametrize(("replicas", "count"), [("40", 1), ("30", 0)])
+def test_many_small_replicas_beyond_the_limits_of_a_roomy_pool(
+    tmp_path: Path, nodelint: Run, replicas: str, count: int
+) -> None:
+    """The words of a file show that its pods are small; how many of them there are counts too."""
+    pool = nodepool(AMD, CATEGORIES, spec='  limits: {cpu: "32"}\n')
+    workload = (LIMITED % (replicas, "1")).replace("      nodeSelector: {team: x}\n", "")
+    nodes = f"{pool}---\n{nodeclass('').replace('al2023@v20250403', 'al2023@latest')}"
+    write_files(tmp_path, {".git/HEAD": "", "web.yaml": workload, "pool.yaml": nodes})
+    shown = nodelint("check", "--output-format", "concise", "--select", RULE, str(tmp_path)).stdout
+    assert shown.count(f"[{RULE}]") == count
+
+
+CATEGORIES = "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]"
+
+
+@pytest.mark.parametrize(
+    ("line", "little"),
+    [
+        ("image: registry.example/app:1", True),
+        ('image: "ghcr.io/app:1.2"', True),
+        ("resources: {limits: {nvidia.com/gpu: 1}}", False),
+        ('{"resources":{"limits":{"nvidia.com/gpu":"1"}}}', False),
+        ('limits = { "nvidia.com/gpu" = 1 }', False),
+        ("resources: {requests: {cpu: 9}}", False),
+        ("replicaCount: 20\nresources: {requests: {cpu: 1}}", False),
+    ],
+)
+def test_words_of_a_file_that_tell_whether_its_pods_ask_for_little(line: str, little: bool) -> None:
+    assert asks_for_little(line, {"cpu": 0, "memory": 0}) is little

@@ -311,7 +311,7 @@ def test_a_mistake_planted_in_any_value_is_found_or_the_value_is_listed(
             for result in report.results
             for span in (result.span, *(also.span for also in result.finding.also))
         }
-        listed = any(field.startswith(unknown.field) for unknown in cover(report).unknown)
+        listed = any(field.startswith(unknown.subject) for unknown in cover(report).unknown)
         after = discover(["."])
         broken = any(source.problems for source in after.sources) or bool(read_inventory(after).unbuilt)
         assert broken or listed or (at.source.path, line) in seen, (

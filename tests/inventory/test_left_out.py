@@ -197,14 +197,15 @@ SHOWN, FACT, GUESS, KEPT, REST = "shown", "fact", "guess", "kept", "rest"
 LIMITS = {
     # what is behind it is noted as a gap, by its module or by whoever reads the constant
     GAP: """
-        forms/argocd/application_sets.py:MOST_APPLICATIONS forms/helm/chart_values.py:MOST_RELEASES
+        forms/argocd/application_sets.py:MOST_APPLICATIONS forms/lib/chart_values.py:MOST_RELEASES
         forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
         forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
-        forms/external/roots.py:_MOST_FILES inventory/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
+        forms/external/roots.py:_MOST_FILES forms/helm/unread_inputs.py:_MOST_FILES
+        forms/terraform/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
         forms/helm/charts.py:_MOST_FILES forms/helm/charts.py:_MOST_VALUES
         forms/terraform/terragrunt.py:_MOST_FOLDERS forms/terraform/terragrunt.py:_MOST_CALLS
-        forms/terraform/terragrunt.py:_DEEPEST forms/terraform/files.py:_MOST_ENTRIES
-        forms/terraform/files.py:_MOST_CHOICES forms/terraform/fill.py:MOST_INSTANCES
+        forms/terraform/terragrunt.py:_DEEPEST forms/lib/file_patterns.py:_MOST_ENTRIES
+        forms/lib/file_patterns.py:_MOST_CHOICES forms/terraform/fill.py:MOST_INSTANCES
         forms/terraform/modules.py:_MOST_FILES forms/terraform/modules.py:_MOST_FOLDERS
         forms/terraform/values.py:_MOST_CALLS forms/terraform/values.py:_DEEPEST
         forms/terraform/variables.py:_MOST_FILES forms/terraform/variables.py:_MOST_ENTRIES
@@ -214,8 +215,8 @@ LIMITS = {
         apiserver/crds.py:_DEEPEST apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
         forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
         forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
-        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST commands/_unread_files.py:_LARGEST
-        commands/_not_linted.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
+        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
+        inventory/unread_forms.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
         model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
         text/source.py:LARGEST_DOCUMENT text/yaml/aliases.py:MOST_COPIES text/yaml/compose.py:DEEPEST
@@ -233,7 +234,7 @@ LIMITS = {
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
-        forms/helm/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
+        forms/lib/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
         text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
         forms/lib/gotemplate/syntax.py:_DEEPEST forms/lib/gotemplate/syntax.py:_MOST_PIPES
         forms/lib/gotemplate/syntax.py:_MOST_UNCLOSED forms/lib/gotemplate/sprig_collections.py:_MOST_ITEMS
@@ -250,15 +251,17 @@ LIMITS = {
     SIZE: """
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/kustomize/overlays.py:_LARGEST
-        commands/_detect_setup.py:_LARGEST commands/_not_linted.py:_LARGEST
-        releases/__init__.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
+        commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
+        forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
         forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
-        forms/helm/unread_values.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST commands/_changed_gaps.py:_LARGEST
-        commands/_old_revision.py:_LARGEST releases/siblings.py:_LARGEST
+        forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
+    forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
+        files/git/old_revision.py:_LARGEST releases/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
-        apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/terraform/unread_releases.py:_LONGEST
+        report/html.py:_PLACES
+        apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
@@ -274,7 +277,7 @@ LIMITS = {
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
-        forms/terraform/inputs.py:_MOST forms/terraform/inputs.py:_MOST_NAMED forms/helm/unread_values.py:_MOST_NAMED
+        forms/terraform/inputs.py:_MOST forms/terraform/inputs.py:_MOST_NAMED forms/lib/unread_inputs.py:_MOST_NAMED
         forms/lib/variable_inputs.py:_MOST_FILES
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's

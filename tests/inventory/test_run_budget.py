@@ -323,8 +323,9 @@ def patched(patch: str) -> dict[str, str]:
         doubled_components(30),
         patched("".join(f"- {{op: copy, from: /spec, path: /spec/x{n}}}\n" for n in range(60))),
         patched("".join(f"- {{op: add, path: {'/a' * n}, value: {{}}}}\n" for n in range(1, 500))),
+        patched("".join(f"- {{op: add, path: /spec/x{n}, value: a}}\n" for n in range(600))),
     ],
-    ids=["diamond", "components", "copies", "steps"],
+    ids=["diamond", "components", "copies", "steps", "operations"],
 )
 def test_an_overlay_that_makes_too_much_is_not_built(tmp_path: Path, files: dict[str, str]) -> None:
     output = check(tmp_path, {**files, "wrong.yaml": WRONG})

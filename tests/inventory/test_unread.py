@@ -56,27 +56,27 @@ REMOTE = {
         (
             {"a.sh": SCRIPT, "sub/b.sh": SCRIPT},
             "2 scripts not read",
-            ["Not read: 2 scripts hold 4 Karpenter objects; --include '**/*.sh' reads them."],
+            ["Not read: 2 scripts hold 4 Karpenter objects (a.sh, sub/b.sh); --include '**/*.sh' reads them."],
         ),
         (
             {"README.md": PAGE},
             "1 Markdown file not read",
-            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+            ["Not read: 1 Markdown file holds 1 Karpenter object (README.md); --include '**/*.md' reads them."],
         ),
         (
             {"a.ts": TYPESCRIPT, "b.py": PYTHON, "c/d.cue": CUE, "e.go": GO},
             "1 TypeScript file not read, 1 Python file not read, 1 Go file not read, 1 CUE file not read",
             [
-                "Not read: 4 Karpenter objects in 1 TypeScript file, 1 Python file, 1 Go file, 1 CUE file; "
-                "pipe what they generate into `nodelint check -`."
+                "Not read: 4 Karpenter objects in 1 TypeScript file (a.ts), 1 Python file (b.py), 1 Go file (e.go), "
+                "1 CUE file (c/d.cue); pipe what they generate into `nodelint check -`."
             ],
         ),
         (
             {"a.py": PULUMI, "b.nix": KIND_FIRST, "c.jsonnet": KIND_FIRST, "d.k": KIND_FIRST},
             "1 Python file not read, 1 Jsonnet file not read, 1 Nix file not read, 1 KCL file not read",
             [
-                "Not read: 4 Karpenter objects in 1 Python file, 1 Jsonnet file, 1 Nix file, 1 KCL file; "
-                "pipe what they generate into `nodelint check -`."
+                "Not read: 4 Karpenter objects in 1 Python file (a.py), 1 Jsonnet file (c.jsonnet), "
+                "1 Nix file (b.nix), 1 KCL file (d.k); pipe what they generate into `nodelint check -`."
             ],
         ),
         (
@@ -99,23 +99,23 @@ REMOTE = {
         (
             {"README.MD": PAGE.replace("k8s.aws/v1\n", "k8s.aws/v1  # since 1.0\n# the class\n")},
             "1 Markdown file not read",
-            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.MD' reads them."],
+            ["Not read: 1 Markdown file holds 1 Karpenter object (README.MD); --include '**/*.MD' reads them."],
         ),
         (
             {"README.md": f"```shell\n{CLASS}```\n"},
             "1 Markdown file not read",
-            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+            ["Not read: 1 Markdown file holds 1 Karpenter object (README.md); --include '**/*.md' reads them."],
         ),
         (
             {"README.md": f"```yaml\n{OVERLAY_OF_NODES}```\n"},
             "1 Markdown file not read",
-            ["Not read: 1 Markdown file holds 1 Karpenter object; --include '**/*.md' reads them."],
+            ["Not read: 1 Markdown file holds 1 Karpenter object (README.md); --include '**/*.md' reads them."],
         ),
         (
             {"a.sh": SCRIPT.replace("EOF\n", "EoF\n"), "b.sh": SCRIPT, "notes.md": f"The class:\n\n{CLASS}"},
             "1 script not read, 1 script not read, 1 Markdown file not read",
             [
-                "Not read: 1 script holds 2 Karpenter objects; --include '**/*.sh' reads them.",
+                "Not read: 1 script holds 2 Karpenter objects (b.sh); --include '**/*.sh' reads them.",
                 "Not read: 1 script holds 2 Karpenter objects that are not YAML in a heredoc: a.sh.",
                 "Not read: 1 Markdown file holds 1 Karpenter object that is not YAML in a code block: notes.md.",
             ],
@@ -195,7 +195,8 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
         (
             {".workshop/class.yaml": CLASS},
             ["."],
-            "Not read: 1 file in a hidden folder holds 1 Karpenter object; nodelint check .workshop reads them.",
+            "Not read: 1 file in a hidden folder holds 1 Karpenter object (.workshop/class.yaml); "
+            "nodelint check .workshop reads them.",
         ),
         (
             {"class.yaml.bak": CLASS},

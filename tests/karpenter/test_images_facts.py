@@ -176,7 +176,7 @@ def test_without_facts_an_id_stays_unknown_and_says_what_is_missing() -> None:
     found = images_of(node_class("{amiFamily: AL2023, amiSelectorTerms: [{id: ami-1}]}"), NEWEST)
     (unknown,) = found.unknown
     assert unknown.reason == "`ami-1` does not tell its architecture"
-    assert unknown.missing is not None
+    assert unknown.fact == "images"
     skip = unknown.skip("whether: ")
     assert (skip.reason, skip.transient, skip.fact) == (f"whether: {unknown.reason}", False, "images")
 
@@ -217,7 +217,7 @@ def test_a_placeholder_beside_a_name_is_not_looked_up() -> None:
         ("golden", None),
         ("amazon-eks-arm64-node-1.30-v20240807", "arm64"),
     ]
-    assert [unknown.missing for unknown in found.unknown] == [None]
+    assert [unknown.fact for unknown in found.unknown] == [None]
     assert found.terms == ()
 
 

@@ -115,8 +115,7 @@ def test_subnets_that_are_not_known_leave_the_region() -> None:
     assert families(found, "m5", "m6g", "m7g", "p5", "a1") == {"m5", "m6g", "p5"}
     assert zones_of(found, "m7g.large") == ("us-east-1a", "us-east-1b")
     (unknown,) = found.unknown
-    assert unknown.missing is not None
-    assert unknown.missing.kind == "subnets"
+    assert unknown.fact == "subnets"
     assert "UnauthorizedOperation" in unknown.reason
     # Zone ids are not known, so any that is one may be meant.
     assert run(line(ZONE_ID, "In", "use1-az9"), spec=SPEC, facts=denied).candidates
@@ -127,7 +126,7 @@ def test_offerings_that_are_not_known_leave_the_zones_of_the_subnets() -> None:
     denied = f"{ACCOUNT}denied: [offerings]\n"
     found = run(line(ZONE, "In", "us-east-1a"), spec=SPEC, facts=denied)
     assert found.candidates == CATALOG.all_types
-    assert [item.missing.kind for item in found.unknown if item.missing] == ["offerings"]
+    assert [item.fact for item in found.unknown if item.fact] == ["offerings"]
     assert zones_of(found, "m5.large") is None
     assert not run(line(ZONE, "In", "us-east-1c"), spec=SPEC, facts=denied).candidates
 

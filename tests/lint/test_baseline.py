@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 
 from nodelint.lint import baseline
 from nodelint.lint.baseline import BaselineError, KnownFinding, read, split, write
-from nodelint.lint.engine import LintRequest, Report, Skipped, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Target, lint
+from nodelint.model.gap import gap_of
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
@@ -109,7 +110,7 @@ def test_what_was_not_looked_for_is_not_fixed(report: Report, rules: dict[str, R
 )
 def test_what_was_skipped_is_not_fixed(report: Report, rule: str | None, path: str, left: set[Any]) -> None:
     entries = read(write(report), "x.json")
-    none = report._replace(results=(), skipped=(Skipped(rule, path, None, "why", False),))
+    none = report._replace(results=(), skipped=(gap_of(rule, path, None, "why"),))
     parts = split(none, entries)
     assert {(e.path, e.rule) for e in parts.unjudged} == left
     assert len(parts.gone) == len(entries) - len(left)

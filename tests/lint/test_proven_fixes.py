@@ -171,17 +171,6 @@ spec:
             "unsupported-alias",
             id="al2 on 1.33",
         ),
-        pytest.param(
-            {
-                "pool.yaml": POOL.format(name="a", arch="[amd64]", types="m5.large").replace(
-                    "node.kubernetes.io/instance-type, operator: In, values: [m5.large]",
-                    'karpenter.k8s.aws/instance-family, operator: In, values: ["c7i-flex", "*"]',
-                )
-            },
-            (),
-            "flex-preference",
-            id="flex first",
-        ),
     ],
 )
 def test_a_fix_that_replaces_nodes_is_not_safe(
@@ -193,6 +182,44 @@ def test_a_fix_that_replaces_nodes_is_not_safe(
     assert own["fix"]["safety"] == "unsafe"
     nodelint("check", ".", *flags, "--fix")
     assert {path: (tmp_path / path).read_text() for path in files} == files
+
+
+REQUIREMENT = "node.kubernetes.io/instance-type, operator: In, values: [m5.large]"
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        'karpenter.k8s.aws/instance-family, operator: In, values: ["c7i-flex", "*"]',
+        'karpenter.k8s.aws/instance-family, operator: In, values: ["m5.*"]',
+        "karpenter.sh/capacity-type, operator: In, values: [Spot]",
+    ],
+)
+def test_what_launches_nothing_has_no_nodes_and_its_fix_is_safe(
+    requirement: str, nodelint: Run, tmp_path: Path
+) -> None:
+    """`plan` says the same of what the fix does."""
+    pool = POOL.format(name="a", arch="[amd64]", types="m5.large").replace(REQUIREMENT, requirement)
+    write_files(tmp_path, {"old/pool.yaml": pool, "new/pool.yaml": pool})
+    nodelint("check", "new", "--fix")
+    assert (tmp_path / "new/pool.yaml").read_text() != pool
+    assert "No node is replaced" in nodelint("plan", "--old", "old", "new").stdout
+
+
+def test_a_fix_of_an_error_that_leaves_information_is_offered_with_what_follows(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    texts = [POOL.format(name=name, arch="[amd64]", types="m5.large") for name in ("a", "b")]
+    star = texts[0].replace(REQUIREMENT, 'karpenter.k8s.aws/instance-family, operator: In, values: ["*"]')
+    write_files(tmp_path, {"a.yaml": star, "b.yaml": texts[1]})
+    (found,) = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    assert (found["severity"], found["fix"]["safety"]) == ("error", "unsafe")
+    assert "once the fix is made, there is overlapping-pools" in found["help"]
+    nodelint("check", ".", "--fix")
+    assert (tmp_path / "a.yaml").read_text() == star
+    nodelint("check", ".", "--fix", "--unsafe-fixes")
+    (left,) = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    assert (left["severity"], left["rule"]) == ("info", "overlapping-pools")
 
 
 @pytest.mark.parametrize("size", ["100Gi", "100"])

@@ -125,6 +125,8 @@ def _shown_findings(editor: Editor, uri: str) -> list[tuple[int, int, str, str]]
     text = editor.texts[uri]
     found = []
     for shown in editor.diagnostics(uri):
+        if shown.code == "not-judged":
+            continue
         start = shown.range.start
         column = editor.offset(text, start) - editor.offset(text, types.Position(start.line, 0))
         found.append((start.line + 1, column + 1, str(shown.code), shown.message.partition("\n")[0]))

@@ -82,6 +82,36 @@ class TestWhatHoldsForEveryProvider:
         assert names(check(pool(ref, lines))) == []
 
 
+OPENSHIFT = "{group: karpenter.hypershift.openshift.io, kind: OpenshiftEC2NodeClass, name: default}"
+GCP = "{group: karpenter.k8s.gcp, kind: GCENodeClass, name: default}"
+
+
+class TestOtherClassesOfEC2:
+    @pytest.mark.parametrize(
+        ("ref", "lines", "expected"),
+        [
+            (OPENSHIFT, line("node.kubernetes.io/instance-type", "m7g.large"), ["no-instance-type"]),
+            (OPENSHIFT, line("karpenter.k8s.aws/instance-family", "m7g"), ["no-instance-type"]),
+            (OPENSHIFT, line("karpenter.k8s.aws/instance-family", "m5"), []),
+            (OPENSHIFT, line("karpenter.hypershift.openshift.io/something", "a"), []),
+            (AZURE, line("node.kubernetes.io/instance-type", "m7g.large"), []),
+            (AZURE, line("karpenter.azure.com/sku-family", "D"), []),
+            (GCP, line("karpenter.k8s.gcp/instance-family", "n4"), []),
+        ],
+    )
+    def test_instance_types_are_judged_where_they_are_those_of_ec2(
+        self, check: Check, ref: str, lines: str, expected: list[str]
+    ) -> None:
+        assert names(check(pool(ref, lines))) == expected
+
+    def test_what_is_not_judged_is_said(self, check: Check) -> None:
+        [reason] = [skip.reason for skip in check(pool(OPENSHIFT)).skipped if skip.rule is None]
+        assert reason == (
+            "a NodePool of another provider (`OpenshiftEC2NodeClass`): its schema, requirements, budgets, taints and "
+            "instance types are judged, and its class is not"
+        )
+
+
 class TestAutoMode:
     def test_its_own_labels_exclude_each_other_too(self, check: Check) -> None:
         lines = line("eks.amazonaws.com/instance-generation", "'6'", "Gt") + line(

@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas
-from nodelint.commands._revisions import applied, read_side
+from nodelint.config.session import Session
 from nodelint.config.settings import Settings
+from nodelint.files.discover import discover
 from nodelint.model.releases import Version
 from nodelint.plan import Plan, PlanOptions, Side, make
+from nodelint.plan.read_side import applied, read_side
 from nodelint.plan.values import ValueChange
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited
 from tests.plan.test_plan_command import git, put
@@ -170,7 +172,8 @@ def planned_files(folder: Path, old: Files, new: Files) -> Plan:
     for name, files in (("old", old), ("new", new)):
         for path, text in files.items():
             put(folder / name / path, text)
-        sides.append(read_side([str(folder / name)], Settings(), str(folder / name), whole=True))
+        found, side = discover([str(folder / name)]), str(folder / name)
+        sides.append(read_side(found, None, Session(Settings()), side, [side], whole=True))
     both = (Side(applied(mine, other), mine.beside, mine.root) for mine, other in (sides, sides[::-1]))
     return make(*both, PlanOptions(Version.parse("1.14.1"), None, Schemas.bundled()))
 

@@ -14,7 +14,7 @@ from nodelint.apiserver import Schemas
 from nodelint.inventory import Inventory
 from nodelint.model.releases import NEWEST
 from nodelint.plan import PlanOptions, Side, make
-from nodelint.report.plan_blocks import Findings
+from nodelint.plan.outcome import Findings
 from nodelint.report.plan_html import plan_html
 from nodelint.report.plan_json import plan_json
 from nodelint.report.plan_markdown import plan_markdown

@@ -198,8 +198,8 @@ def test_the_tekton_task_leaves_its_reports(tmp_path: Path) -> None:
     (step,) = task["spec"]["steps"]
     assert step["args"] == ["$(params.paths[*])"]
     shutil.copytree(ROOT / "examples" / "bad", tmp_path / "clusters a")
-    kept = [line for line in step["script"].splitlines() if not re.search(r"venv|pip", line)]
-    script = "\n".join(kept).replace("/opt/nodelint/bin/nodelint", f"{sys.executable} -m nodelint")
+    commands = [line for line in step["script"].splitlines() if not re.search(r"venv|pip", line)]
+    script = "\n".join(commands).replace("/opt/nodelint/bin/nodelint", f"{sys.executable} -m nodelint")
     done = subprocess.run(
         ["sh", "-c", script, "sh", "clusters a"], cwd=tmp_path, capture_output=True, text=True, check=False
     )

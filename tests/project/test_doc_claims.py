@@ -100,3 +100,15 @@ def test_an_optional_folder_of_rules_in_the_configuration_is_refused(
     assert refused.exit_code == 2
     assert _run("check", "--rules", "rules").exit_code == 0
     assert "folder is refused unless the command line allows it" in _page("configuration.md")
+
+
+def test_each_promise_of_security_names_tests_that_are_there() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py|test_\w+)`", text)
+    modules = [name for name in named if name.startswith("tests/")]
+    code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in modules)
+    assert modules
+    assert [name for name in named if not name.startswith("tests/") and f"def {name}(" not in code] == []
+    promises = text.partition("## What a repository under test cannot do")[2].partition("## Which programs")[0]
+    parts = re.findall(r"(?ms)^- \*\*(.+?)(?=^- |^\n|\Z)", promises)
+    assert [part.splitlines()[0] for part in parts if "`test_" not in part] == []

@@ -35,6 +35,7 @@ from nodelint.fit import verdict
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.tree import Tree
 from nodelint.fit.verdict import PoolVerdict
+from nodelint.forms.terraform import filled_texts
 from nodelint.inventory import Inventory, build, read_inventory
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
@@ -66,6 +67,7 @@ from nodelint.text import Source
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodepool
+from tests.repositories import write_files
 
 TARGET = Target(NEWEST)
 CLASS = """\
@@ -124,6 +126,50 @@ def test_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
         return lambda: lint([source], LintRequest(TARGET, rules))
 
     assert growth(make, 60) < 1.3
+
+
+def test_words_that_stand_for_values_in_one_mapping(rules: dict[str, Rule]) -> None:
+    def make(size: int) -> Callable[[], object]:
+        labels = "        own: changeme\n" + "".join(f"        l{n}: some\n" for n in range(size))
+        text = pool().replace("  template:\n", f"  template:\n    metadata:\n      labels:\n{labels}", 1)
+        assert "changeme" in text
+        source = Source.from_text("pool.yaml", text)
+        chosen = Selection(frozenset(["placeholder-left"]))
+        return lambda: lint([source], LintRequest(TARGET, rules, chosen))
+
+    assert growth(make, 100) < 1
+
+
+def test_a_change_of_terraform_is_tried_once_for_each_way(
+    rules: dict[str, Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Findings of one cause, one in each way in which a module is filled in, share what its fix comes to."""
+    block = """variable "v" { default = "a" }
+resource "kubernetes_manifest" "p" {
+  manifest = { apiVersion = "karpenter.sh/v1", kind = "NodePool", metadata = { name = "p-${var.v}" }, spec = {
+    template = { spec = { nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "web" },
+    requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["x86_64"] }] } } } }
+}
+"""
+    filled, fill = [0], filled_texts._fill
+
+    def count(*arguments: Any) -> Any:
+        filled[0] += 1
+        return fill(*arguments)
+
+    monkeypatch.setattr(filled_texts, "_fill", count)
+
+    def fills(size: int) -> int:
+        texts = {"main.tf": block, **{f"env{n}.tfvars": f'v = "{n}"\n' for n in range(size)}}
+        write_files(tmp_path, {f"{size}/{path}": text for path, text in texts.items()})
+        sources = [Source.from_text(str(tmp_path / str(size) / path), text) for path, text in texts.items()]
+        filled[0] = 0
+        built = build(sources).built
+        assert len(built) == size + 1
+        assert lint(sources, LintRequest(TARGET, rules), built=built).results
+        return filled[0]
+
+    assert fills(24) <= 4.4 * fills(6)
 
 
 HELM_POOL = """{{{{- if .Values.a{n} }}}}
@@ -874,7 +920,7 @@ def test_pods_that_find_room_on_the_same_types_are_judged_once(monkeypatch: pyte
         for fit in found:
             pod = pod_of(fit.workload)
             assert pod is not None
-            expected = [judge(pod, its_pool, tree._daemon_groups(its_pool, None)) for its_pool in tree.pools]
+            expected = [judge(pod, its_pool, tree.daemon_groups(its_pool, None)) for its_pool in tree.pools]
             assert [(v.pool, v.types, v.refusal) for v in fit.verdicts] == [
                 (v.pool, v.types, v.refusal) for v in expected
             ]

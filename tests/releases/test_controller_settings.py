@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.inventory.controller_charts import find_installs
+from nodelint.inventory.controller_installs import find_installs
 from nodelint.model.releases import NEWEST, Version
 from nodelint.releases.settings import StatedSettings
 from nodelint.text import Source

@@ -18,7 +18,6 @@ import pytest
 from nodelint.config.release_selection import chooser
 from nodelint.config.settings import Settings
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.older_release import BY_RELEASE
 from nodelint.model.documents import objects
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
 from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
@@ -943,10 +942,6 @@ def test_nothing_is_said_of_older_releases_where_they_would_find_nothing(tmp_pat
     assert "older" not in nodelint("check", "--ignore", "unused-suppression").stdout
     write(tmp_path, {"pool.yaml": POOL})
     assert "older" not in nodelint("check", "--ignore", "undiscovered-memory").stdout
-
-
-def test_the_rules_that_are_tried_on_an_older_release_are_there(rules: dict[str, Rule]) -> None:
-    assert set(BY_RELEASE) <= set(rules)
 
 
 def test_explain_is_for_the_release_of_each_pool(tmp_path: Path, nodelint: Run) -> None:

@@ -528,7 +528,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize(("release", "limits"), [("1.11.3", False), ("1.12.0", True)])
+@pytest.mark.parametrize(("release", "limits"), [("1.10.1", False), ("1.11.0", True)])
 def test_a_limit_of_no_nodes_counts_from_its_release_on(
     tmp_path: Path, nodelint: Run, release: str, limits: bool
 ) -> None:

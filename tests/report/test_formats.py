@@ -26,6 +26,7 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
+from nodelint.model.gap import gap_of
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.report import github, gitlab, html, junit, markdown, sarif
@@ -112,9 +113,9 @@ def sources() -> list[Source]:
 def report(sources: list[Source], rules: dict[str, Rule]) -> Report:
     target = Target(parse_target("1.14.1"), KubernetesVersion.parse("1.33"))
     found = lint(sources, LintRequest(target, rules, Selection(frozenset([*RULES, "unused-suppression"]))))
-    skip = engine.Skipped("unpinned-image", "", None, "no facts are known: `nodelint refresh` asks for them", False)
+    skip = gap_of("unpinned-image", "", None, "no facts are known: `nodelint refresh` asks for them")
     pool = next(o for source in sources for o in objects(source))
-    skips = [skip, engine.Skipped("image-arch-mismatch", pool.source.path, pool, "the class is not available", False)]
+    skips = [skip, gap_of("image-arch-mismatch", pool.source.path, pool, "the class is not available")]
     fault = "internal error, please report it: some-rule on NodePool/x: KeyError: 'a'"
     return found._replace(skipped=(*found.skipped, *skips), faults=(fault,))
 

@@ -144,7 +144,7 @@ def test_a_limit_of_gpus_that_one_node_uses_up(check: Check, family: str, limit:
 
 
 @pytest.mark.parametrize(
-    ("karpenter", "replicas", "count"), [("1.11.0", "", 1), ("1.12.0", "", 0), ("1.11.0", "2", 0)]
+    ("karpenter", "replicas", "count"), [("1.10.1", "", 1), ("1.11.0", "", 0), ("1.10.1", "2", 0)]
 )
 def test_a_limit_of_nodes_before_pending_pods_counted_them(
     check: Check, karpenter: str, replicas: str, count: int
@@ -153,7 +153,7 @@ def test_a_limit_of_nodes_before_pending_pods_counted_them(
     text = nodepool(
         "key: kubernetes.io/arch, operator: In, values: [amd64]", spec=f"{static}  limits: {{nodes: 3}}\n"
     )
-    assert len(check(text, karpenter=karpenter, select=["unknown-limit"]).results) == count
+    assert len(check(text, karpenter=karpenter, select=["overrun-node-limit"]).results) == count
 
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
@@ -705,3 +705,25 @@ def test_a_missing_wait_is_offered(check: Check) -> None:
         "consolidateAfter 0s",
     ]
     assert all(suggestion.edits for suggestion in result.finding.suggestions)
+
+
+@pytest.mark.parametrize(
+    ("comment", "count"),
+    [
+        ("empty the pool, Monday to Friday", 1),
+        ("empties all nodes at night", 1),
+        ("from 20:00 on the whole pool may be taken down: nodes may be removed", 1),
+        ("do not remove all nodes at once", 0),
+        ("protect all nodes: nothing may remove every node", 0),
+        ("empty nodes stay for the night", 0),
+        ("office hours", 0),
+    ],
+)
+@pytest.mark.parametrize("above", [True, False])
+def test_a_budget_of_zero_whose_comment_says_that_it_empties(
+    check: Check, comment: str, count: int, above: bool
+) -> None:
+    entry = '      - nodes: "0"\n        schedule: "0 20 * * 1-5"\n        duration: 11h\n'
+    entry = f"      # {comment}\n{entry}" if above else entry.replace("\n", f" # {comment}\n", 1)
+    text = nodepool(spec=f'  disruption:\n    budgets:\n{entry}      - nodes: "10%"\n')
+    assert len(check(text, select=["comment-against-value"]).results) == count

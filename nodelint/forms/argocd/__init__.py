@@ -1,1 +1,58 @@
-"""Argo CD: Applications and ApplicationSets."""
+"""Argo CD: Applications and ApplicationSets, which install charts and change the overlays that they apply.
+
+Files: any manifest with such an object. Renders what `kustomize` of a source makes of an overlay, by a request to
+whom builds folders. Asks for the chart of each source, with its values, for each Application that a set makes of its
+list, git and matrix generators. Not known: what other generators bring, and plugins.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from nodelint.forms.input_text import InputText
+    from nodelint.forms.interface import FormRun
+    from nodelint.forms.lib.chart_values import RepositoryTree
+    from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
+    from nodelint.forms.requests import InstallChart
+    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.text import Node, Source
+
+
+def render(run: FormRun) -> None:
+    """Put what Applications make of overlays in the place of these."""
+    if run.folder_files:
+        from nodelint.forms.argocd.kustomizations import apply_sources
+
+        run.put_in_place(apply_sources(run))
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The charts of the repository that an Application, or each of a set, installs."""
+    from nodelint.forms.argocd import charts
+
+    return charts.install_charts(root, tree)
+
+
+def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
+    """Values that an Application gives to a chart without a template here, each with the name of the chart."""
+    from nodelint.forms.argocd import charts as own
+
+    return own.find_given_values(root, charts)
+
+
+def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+    """The installations of Karpenter's controller by Applications."""
+    from nodelint.forms.argocd import controller
+
+    return controller.find_installs(source, files)
+
+
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """The Applications whose values for a chart hold what is not known here."""
+    from nodelint.forms.argocd import unread_values
+
+    return unread_values.list_unread_values(chart, files)

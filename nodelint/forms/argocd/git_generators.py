@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
+from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.lib.values import nodes_of
-from nodelint.forms.terraform.files import match_files
-from nodelint.forms.terraform.nodes import mapping, scalar, sequence
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import items_of, text_of

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
-from nodelint.forms.helm.chart_values import ARGO, list_sources
-from nodelint.forms.kustomize.applied_folder import AppliedFolder, argo_fields
-from nodelint.forms.kustomize.build import UnbuiltOverlay
-from nodelint.forms.kustomize.files import Files
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.forms.kustomize.overlays import build_applied, put_in_place
+from nodelint.forms.argocd.charts import ARGO, list_sources
+from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
-from nodelint.text import Node, Source
+from nodelint.forms.requests import ApplyFolder
+from nodelint.model.gap import Gap
+from nodelint.text import Node
 
 
-def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
-    """What is built, with what Applications make of overlays in the place of these; and what cannot be built."""
-    at_hand = {os.path.abspath(source.path): source for source in sources}
-    made = list(_apply_sources(sources, Files(at_hand)))
-    unbuilt = [result for result in made if isinstance(result, UnbuiltOverlay)]
-    return put_in_place(built, [result for result in made if isinstance(result, Built)]), unbuilt
-
-
-def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | UnbuiltOverlay]:
-    for source in sources:
+def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
+    """What Applications make of overlays, or why that cannot be built."""
+    for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
         home = find_top(os.path.dirname(os.path.abspath(source.path)))
         for root in nodes_of(source) if home is not None else ():
-            for number, part in enumerate(list_sources(root, partial(_read, files))):
-                result = _apply(root, part, str(home), files, sources)
-                if isinstance(result, UnbuiltOverlay):
+            for number, part in enumerate(list_sources(root, run.read)):
+                result = _apply(root, part, str(home), run)
+                if isinstance(result, Gap):
                     yield result
                 elif result is not None:
                     name = root.find("metadata", "name")
@@ -43,9 +34,7 @@ def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | 
                     yield result._replace(cluster=own, label=source.path)
 
 
-def _apply(
-    root: Node, part: Node, home: str, files: Files, sources: Sequence[Source]
-) -> Built | UnbuiltOverlay | None:
+def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
     """What an Application makes of the folder of a source; None where it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
@@ -53,14 +42,17 @@ def _apply(
     folder = os.path.normpath(os.path.join(home, path.value.lstrip("/")))
     if gate.notes_refusal(folder, path.value, path.source, path.start):
         return None
-    if not is_inside(folder, home) or not any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
+    if not is_inside(folder, home) or not any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZE.names):
         return None
-    fields = argo_fields(kustomize)
-    return build_applied(AppliedFolder(files, root, folder, fields), sources) if fields.fields else None
+    fields = {name: value for name in _FIELDS if (value := kustomize.get(name)) is not None}
+    return run.apply(ApplyFolder(root, folder, fields)) if fields else None
 
 
-def _read(files: Files, path: str) -> Source | None:
-    try:
-        return files.read(path) if files.is_file(path) else None
-    except OSError:
-        return None
+_FIELDS = (
+    *("patches", "namePrefix", "nameSuffix", "components"),
+    *("namespace", "commonAnnotations", "commonLabels"),
+)
+"""What an Application says of kustomize for one of its sources, by the names of kustomize.
+
+https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
+"""

@@ -11,11 +11,10 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import OUTSIDE, gate
 from nodelint.files.gitignore import Ignored, entered
 from nodelint.files.globs import READ_ALL, Excluded
-from nodelint.files.links import CHART
 from nodelint.files.safe_read import is_inside, repository
-from nodelint.forms.helm.charts import OTHER_VALUES, TRIAL_VALUES
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES, TRIAL_VALUES
 from nodelint.forms.lib.values import content_of, nodes_of, read
+from nodelint.forms.registry import KUSTOMIZE
 from nodelint.text import Node
 from nodelint.text.limits import note_limit
 from nodelint.text.missing import items_of
@@ -102,7 +101,7 @@ def _below(top: str, kustomize: bool, helm: bool, exclude: Excluded) -> Iterator
         if here:
             ignored |= {os.path.join(folder, name): here.below(name) for name in folders}
             files = [name for name in files if not here.ignores(name, folder=False)]
-        own = next((name for name in KUSTOMIZATIONS if name in files), None)
+        own = next((name for name in KUSTOMIZE.names if name in files), None)
         if kustomize and own is not None:
             overlay = _overlay(shown or os.curdir, own)
             if overlay is not None:
@@ -143,7 +142,7 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: li
     pending = [folder]
     while pending and len(parts) < _MOST_FILES:
         folder = pending.pop(0)
-        name = next((n for n in KUSTOMIZATIONS if gate.is_file(os.path.join(folder, n))), None)
+        name = next((n for n in KUSTOMIZE.names if gate.is_file(os.path.join(folder, n))), None)
         if name is None:
             continue
         path = os.path.normpath(os.path.join(folder, name))

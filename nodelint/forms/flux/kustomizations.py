@@ -14,19 +14,17 @@ from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.forms.helm.overlay_releases import lead_through
-from nodelint.forms.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
-from nodelint.forms.kustomize.build import UnbuiltOverlay
-from nodelint.forms.kustomize.files import Files
-from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
-from nodelint.forms.kustomize.overlays import build_applied, put_in_place
+from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
-from nodelint.forms.lib.values import nodes_of, read
+from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
-from nodelint.forms.rendered import Built, LedEdits, Unbuilt
+from nodelint.forms.registry import KUSTOMIZE
+from nodelint.forms.rendered import Built, LedEdits, lead_through
+from nodelint.forms.requests import ApplyFolder
 from nodelint.model.finding import Edit, Withheld
+from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
 
@@ -38,6 +36,10 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
 _NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
 _NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
 """What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
+_SAME = ("patches", "namePrefix", "nameSuffix", "components")
+"""Fields that a Kustomization has by the names of kustomize."""
+_OLDER = ("patchesStrategicMerge", "patchesJson6902")
+"""Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
 _LARGEST = 4 << 20
 _MOST_LEVELS = 64
 
@@ -69,16 +71,11 @@ class FluxKustomization(NamedTuple):
         return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
 
 
-def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
-    """The files with Kustomizations of Flux and Applications, and with the ConfigMaps whose variables are filled in.
-
-    `paths` may hold such objects, `seen` are all files that were asked for.
-    """
+def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files with ConfigMaps whose variables Kustomizations fill in; `seen` are all files that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}
-    found = [source for path in paths if os.path.abspath(path) not in have and (source := read(path)) is not None]
-    at_hand = [*sources, *found]
-    names = {name.encode() for object_root in _list_objects(at_hand) for _, name in _list_config_maps(object_root)}
-    have.update(os.path.abspath(source.path) for source in found)
+    names = {name.encode() for object_root in _list_objects(sources) for _, name in _list_config_maps(object_root)}
+    found = []
     for path in sorted(seen) if names else ():
         if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
             try:
@@ -90,23 +87,17 @@ def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: s
     return found
 
 
-def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
-    """What is built, with what Kustomizations of Flux make of it in the place of the overlays that they apply.
+def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
+    """What Kustomizations make of the overlays and files that they apply.
 
-    That is where they fill in a variable, or patch objects. The rest are those of which nothing can be built.
+    That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
     """
-    unbuilt: list[UnbuiltOverlay] = []
-    return put_in_place(built, list(_apply_kustomizations(sources, built, unbuilt))), unbuilt
-
-
-def _apply_kustomizations(
-    sources: Sequence[Source], overlays: Sequence[Built], unbuilt: list[UnbuiltOverlay]
-) -> Iterator[Built]:
+    sources = run.sources
     uses: Uses = {}
     for kustomization in _find_kustomizations(sources):
-        targets = list(_list_targets(kustomization, sources, overlays))
-        patched = _build_patched(kustomization, sources) if changes_objects(kustomization.node) else None
-        if isinstance(patched, UnbuiltOverlay):
+        targets = list(_list_targets(kustomization, sources, run.built))
+        patched = _build_patched(kustomization, run) if _changes_objects(kustomization.node) else None
+        if isinstance(patched, Gap):
             unbuilt.append(patched)
             patched = None
         if patched is not None:
@@ -119,21 +110,38 @@ def _apply_kustomizations(
             yield patched
 
 
-def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | UnbuiltOverlay | None:
+def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
     """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
-    at_hand = {os.path.abspath(source.path): source for source in sources}
     node = kustomization.node
-    made = build_applied(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)), sources)
+    made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
     if isinstance(made, Built):
         return made._replace(cluster=kustomization.cluster, label=kustomization.label)
     return made
 
 
-def _describe_unfilled(kustomization: FluxKustomization) -> UnbuiltOverlay:
+def _changes_objects(root: Node) -> bool:
+    """Whether a Kustomization changes the objects of its folder, in ways that are built."""
+    spec = root.get("spec")
+    if spec is None or any(spec.get(field) is not None for field in _OLDER):
+        return False
+    fields = (*_SAME, "targetNamespace", "commonMetadata")
+    return any(spec.get(field) is not None for field in fields)
+
+
+def _list_fields(root: Node) -> dict[str, Node]:
+    """The fields of a kustomization that do the same, each with its value."""
+    spec = root.get("spec")
+    named: dict[str, tuple[str, ...]] = {name: (name,) for name in _SAME}
+    named |= {"namespace": ("targetNamespace",), "commonAnnotations": ("commonMetadata", "annotations")}
+    named |= {"labels": ("commonMetadata", "labels")}
+    values = {name: spec.find(*path) for name, path in named.items()} if spec is not None else {}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _describe_unfilled(kustomization: FluxKustomization) -> Gap:
     """What is said where the objects of a folder are no YAML with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
-    why = Unbuilt(at.source.path, at.source.position(at.start).line, "what its variables make of it is no YAML")
-    return UnbuiltOverlay(kustomization.folder, why, at, fails=False, unmatched=())
+    return Gap(at, "overlay", "what its variables make of it is no YAML", subject=kustomization.folder)
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
@@ -228,7 +236,7 @@ def _list_targets(
     """The texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
     folder = kustomization.folder
     inside = os.path.join(folder, "")
-    has_own = any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    has_own = any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZE.names)
     parts: set[str] = set()
     for overlay in overlays:
         if overlay.cluster == folder or (not has_own and overlay.cluster.startswith(inside)):
@@ -248,7 +256,7 @@ class _FluxBack(Back):
     """Where a text with variables of Flux filled in is from."""
 
     def __init__(self, template: Source, result: Source, filled: Filled, uses: Uses) -> None:
-        super().__init__(template, result, SourceText("", ""), filled, uses, {})
+        super().__init__(template, result, SourceText("", ""), filled, uses)
         self.default = "the value is written here"
         self.values_filled = filled.values
         self.overlay: Built | None = None

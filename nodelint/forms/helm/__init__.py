@@ -1,1 +1,127 @@
-"""Helm: charts, their values, and releases of them."""
+"""Helm: charts of the repository, filled in with their values as helm fills them in, without running it.
+
+Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with
+each further file of values, and with the values of each release that another form asks for. States releases by what
+installs Karpenter's chart, and by commands of helm. Not known: what is fetched, what the cluster says, and Secrets.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from nodelint.forms.interface import FormRun
+    from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.rendered import Built
+    from nodelint.forms.syntax_check import SyntaxFault
+    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.model.evidence import Evidence
+    from nodelint.model.manifest import Object
+    from nodelint.text import Document, Node, Source
+
+
+def find_objects(values: Node, document: Document) -> Iterator[Object]:
+    """What charts make pools and classes of, in values that a document holds."""
+    from nodelint.forms.helm import values_objects
+
+    return values_objects.find_objects(values, document)
+
+
+def read_beside(run: FormRun) -> None:
+    """Read values, releases and templates that have a part in the templates of a run and do not name Karpenter."""
+    if run.is_rendered("helm"):
+        return
+    from nodelint.forms.helm.filled_charts import read_releases, values_beside, values_elsewhere
+    from nodelint.forms.helm.including_templates import find_including_templates
+
+    run.sources += find_including_templates(run.sources, run.seen)
+    run.sources += read_releases(run.sources, run.installing, run.also)
+    run.sources += values_beside(run.sources, run.seen)
+    run.sources += values_elsewhere(run.sources, run.seen)
+
+
+def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
+    """The templates that include what a named template among the sources makes, and are no sources by themselves."""
+    from nodelint.forms.helm import including_templates
+
+    return including_templates.find_including_templates(sources, seen)
+
+
+def may_fill(sources: Sequence[Source]) -> bool:
+    """Whether a template of a chart may be among sources."""
+    return any(source.may_be_template for source in sources)
+
+
+def render(run: FormRun) -> None:
+    """Fill in the templates of charts, but where helm has rendered them."""
+    if not run.is_rendered("helm"):
+        from nodelint.forms.helm.filled_charts import filled_charts
+
+        run.built += filled_charts(run.sources, run.applied, run.each_release)
+
+
+def owns(path: str) -> bool:
+    """Whether a file is a template of a chart."""
+    from nodelint.forms.lib.chart_places import chart_of
+
+    return chart_of(path) is not None
+
+
+def list_inputs(
+    sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
+) -> Iterator[str]:
+    """The files of the charts that objects stand in, or are built of."""
+    from nodelint.forms.helm import unread_inputs
+
+    return unread_inputs.list_inputs(sources, builds)
+
+
+def is_required(path: str) -> bool:
+    """Whether helm reads a file of a chart in any case, or somebody installs the chart with it."""
+    from nodelint.forms.helm import unread_inputs
+
+    return unread_inputs.is_required(path)
+
+
+def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """The first template of each vendored chart that has lost its Chart.yaml."""
+    from nodelint.forms.helm import unread_inputs
+
+    return unread_inputs.find_lost_inputs(sources)
+
+
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+    """Why helm cannot read a template."""
+    from nodelint.forms.helm import unread_inputs
+
+    return unread_inputs.find_fault(source, known)
+
+
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+    """Why helm loads no chart with a Chart.yaml."""
+    from nodelint.forms.helm import unread_inputs
+
+    return unread_inputs.find_root_fault(roots)
+
+
+def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
+    """What a manifest, or values, state by what installs Karpenter's chart."""
+    from nodelint.forms.helm import statements
+
+    return statements.evidence(source)
+
+
+def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+    """The installations of Karpenter's controller by commands of helm."""
+    from nodelint.forms.helm import commands
+
+    return commands.find_installs(source, files)
+
+
+def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+    """The values of Karpenter's chart in a file that no installation names."""
+    from nodelint.forms.helm import plain_values
+
+    return plain_values.find_plain_values(source, files)

@@ -9,10 +9,12 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.forms.helm.charts import ChartFiles, chart_of, values_of
+from nodelint.forms.helm.charts import ChartFiles, values_of
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.input_text import InputText
+from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import read, values_root
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
@@ -96,7 +98,7 @@ def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[Input
     for path in dict.fromkeys(paths):
         node = _follow(root, path)
         if node is not root or not path:
-            yield InputText(".".join(path) or "values", text_of(node), span_of(node))
+            yield InputText(".".join(path) or "values", in_one_line(node), span_of(node))
 
 
 def _follow(node: Node, path: Sequence[str]) -> Node:
@@ -107,12 +109,3 @@ def _follow(node: Node, path: Sequence[str]) -> Node:
             return node
         node = below
     return node
-
-
-def text_of(node: Node) -> str:
-    """Return a value in one line, whatever way it is written in; a placeholder as it is written."""
-    if any(
-        part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()
-    ):
-        return " ".join(node.text.split())
-    return repr(node.plain())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.forms.helm.chart_inputs import text_of
 from nodelint.forms.input_text import InputText
+from nodelint.forms.lib.chart_values import MAKES_POOLS
+from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import own_roots
-from nodelint.forms.terraform.inputs import MAKES_POOLS
 from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import text_of as read_text
@@ -29,7 +29,7 @@ def list_remote_charts(source: Source) -> Iterator[InputText]:
             if name:
                 whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
                 spec = whole.get("spec") or whole
-                yield InputText(name, text_of(spec), span_of(node))
+                yield InputText(name, in_one_line(spec), span_of(node))
 
 
 def _name_chart(node: Node) -> str:

@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from nodelint.base.tuples import NamedTuple
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
+from nodelint.forms.lib.chart_places import (
+    _FOLDER,
+    CHART,
+    OTHER_VALUES,
+    TRIAL_VALUES,
+    chart_around,
+    chart_of,
+    templates_around,
+)
 from nodelint.forms.lib.gotemplate.expressions import Definitions, NamedTemplate
 from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Definition, Part, Verbatim, parse
 from nodelint.text import Node, Source, SourceText
@@ -17,15 +25,10 @@ from nodelint.text.limits import note_limit, note_more
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
-_FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
 _MOST_FILES = 5000
 _MOST_VALUES = 1000
-
-OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
-TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
-"""Names of further files of values: beside the chart's own, and in its folder `ci`."""
 
 
 def values_of(path: str) -> str | None:
@@ -77,24 +80,6 @@ def vendored_chart(path: str) -> VendoredChart | None:
 def _name(node: Node, key: str = "name") -> str:
     value = node.get(key)
     return value.value if value is not None and isinstance(value.value, str) else ""
-
-
-def chart_of(path: str) -> str | None:
-    """The folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
-    folder = templates_around(path)
-    chart = os.path.dirname(folder) if folder is not None else None
-    return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
-
-
-def templates_around(path: str) -> str | None:
-    """The folder `templates` that a file is in, however deep; None where it is in none."""
-    folder = os.path.dirname(path)
-    while os.path.basename(folder) != _FOLDER:
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    return folder
 
 
 def default_values(path: str) -> Node | None:
@@ -300,12 +285,6 @@ def _is_blank(part: Part, text: str) -> bool:
 
 def _may_define(path: str) -> bool:
     return templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
-
-
-def chart_around(chart: str) -> str | None:
-    """The chart that a chart is vendored in; None for one that stands by itself."""
-    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
-    return outer if name == "charts" and gate.is_file(os.path.join(outer, CHART)) else None
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

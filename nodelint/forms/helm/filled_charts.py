@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
-from nodelint.forms.helm.chart_values import RELEASES, ChartRelease, find_releases
+from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
+from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
-from nodelint.forms.lib.text_map import Back, Uses, fill_template, make_built
+from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.lib.chart_values import ChartRelease
+from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import merged, nodes_of, own_roots, read
-from nodelint.forms.rendered import Built
+from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
 from nodelint.text.source import YAML_NAMES
@@ -37,12 +39,14 @@ def filled_charts(
     charts = _charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
-    for values, templates in charts.values():
-        for variants in _fill_all(templates, values, uses, files, None, each_release):
-            yield make_built(variants, values, fixing=True)._replace(values=next(iter(own_roots(values)), None))
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
-    releases = [*find_releases(defaults, sources, holders), *_terraform_releases(defaults, sources)]
+    releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
+    installed = {release.path for release in releases}
+    for path, (values, templates) in charts.items():
+        for variants in _fill_all(templates, values, uses, files, None, each_release):
+            made = make_built(variants, values, fixing=True)
+            yield made._replace(values=next(iter(own_roots(values)), None), is_installed=path in installed)
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
@@ -96,7 +100,7 @@ def _fill_overlay_releases(
 ) -> Iterator[Built]:
     if not charts or not overlays:
         return
-    from nodelint.forms.helm.overlay_releases import find_overlay_releases, lead_through
+    from nodelint.forms.helm.overlay_releases import find_overlay_releases
 
     defaults = {path: values for path, (values, _) in charts.items()}
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
@@ -104,14 +108,6 @@ def _fill_overlay_releases(
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)._replace(values=release.root)
             yield lead_through(made, release.overlay)
-
-
-def _terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
-    if not charts:
-        return iter(())
-    from nodelint.forms.terraform.chart_releases import find_terraform_releases
-
-    return find_terraform_releases(charts, sources)
 
 
 def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.forms.helm.charts import chart_of, find_users
+from nodelint.forms.helm.charts import find_users
+from nodelint.forms.lib.chart_places import chart_of
 from nodelint.text import Source
 from nodelint.text.limits import note_more
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.helm.chart_values import ARGO, FLUX, find_releases
-from nodelint.forms.rendered import Built, ValueOrigin
-from nodelint.model.finding import Span, span_of
+from nodelint.forms.helm.chart_values import RELEASES, find_releases
+from nodelint.forms.rendered import Built
+from nodelint.model.finding import span_of
 from nodelint.text import Node, Source, SourceText
 
 
@@ -24,7 +23,7 @@ class OverlayRelease(NamedTuple):
 
 def may_hold_releases(overlay: Built) -> bool:
     """Whether a release may be among the objects of an overlay."""
-    return re.search(f"{ARGO}|{FLUX}", overlay.source.text) is not None
+    return re.search(RELEASES, overlay.source.text) is not None
 
 
 def find_overlay_releases(
@@ -49,25 +48,3 @@ def _list_files(overlay: Built, root: Node) -> list[SourceText]:
             source = span_of(origin.at).source
             found[id(source)] = source
     return list(found.values())
-
-
-def lead_through(built: Built, overlay: Built) -> Built:
-    """A built chart whose values are those of an overlay, with origins in the files of that overlay."""
-
-    def find_origin(at: Node | Span) -> ValueOrigin | None:
-        origin = built.find_origin(at)
-        if origin is None:
-            return None
-        through = tuple(also._replace(at=_lead_place(also.at, overlay)) for also in origin.through)
-        if origin.at.source is not overlay.source:
-            return origin._replace(through=through)
-        below = overlay.find_origin(origin.at)
-        return None if below is None else ValueOrigin(below.at, False, (*through, *below.through), origin.role)
-
-    parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
-    return built._replace(find_origin=find_origin, parts=parts, cluster=overlay.cluster, label=overlay.label)
-
-
-def _lead_place(at: Node | Span, overlay: Built) -> Node | Span:
-    origin = overlay.find_origin(at) if at.source is overlay.source else None
-    return origin.at if origin is not None else at

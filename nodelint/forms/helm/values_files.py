@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.files.links import CHART
 from nodelint.files.safe_read import repository
-from nodelint.forms.helm.charts import OTHER_VALUES
+from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES
 from nodelint.forms.lib.values import values_root
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more

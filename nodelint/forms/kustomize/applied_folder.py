@@ -1,7 +1,4 @@
-"""What Flux and Argo CD do to a folder that they apply: patches, components, names, namespace, labels.
-
-https://fluxcd.io/flux/components/kustomize/kustomizations/
-"""
+"""What a controller does to a folder that it applies: patches, components, names, namespace, labels."""
 
 from __future__ import annotations
 
@@ -14,54 +11,25 @@ from nodelint.forms.kustomize.files import Files
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.kustomize.overlay import Overlay
 from nodelint.forms.kustomize.values import YamlTree, new_text, read_json
+from nodelint.forms.requests import ApplyFolder
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 
-_SAME = ("patches", "namePrefix", "nameSuffix")
-_OLDER = ("patchesStrategicMerge", "patchesJson6902")
-"""Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
 _MOST_FILES = 5000
 """Files of one folder that a controller applies."""
 
 
-def changes_objects(root: Node) -> bool:
-    """Whether a Kustomization of Flux changes the objects of its folder, in ways that are built."""
-    spec = root.get("spec")
-    if spec is None or any(spec.get(field) is not None for field in _OLDER):
-        return False
-    fields = (*_SAME, "components", "targetNamespace", "commonMetadata")
-    return any(spec.get(field) is not None for field in fields)
-
-
-def flux_fields(root: Node) -> YamlTree:
-    """The fields of a kustomization that do what a Kustomization of Flux does; `components` from its folder on."""
-    made = YamlTree("mapping", root)
-    spec = read_json(root).get("spec") or YamlTree("mapping")
-    for name in (*_SAME, "components"):
-        if (value := spec.get(name)) is not None:
-            made.put(name, value)
-    if (namespace := spec.get("targetNamespace")) is not None:
-        made.put("namespace", namespace)
-    if (annotations := spec.get("commonMetadata", "annotations")) is not None:
-        made.put("commonAnnotations", annotations)
-    if (labels := spec.get("commonMetadata", "labels")) is not None:
-        pairs = YamlTree("mapping", labels.at)
-        pairs.put("pairs", labels)
-        made.put("labels", YamlTree("sequence", labels.at))
-        made.fields["labels"].value.items = [pairs]
-    return made
-
-
-def argo_fields(kustomize: Node) -> YamlTree:
-    """The same of what an Application of Argo CD says of kustomize for one of its sources.
-
-    https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
-    """
-    made = YamlTree("mapping", kustomize)
-    value = read_json(kustomize)
-    for name in (*_SAME, "components", "namespace", "commonAnnotations", "commonLabels"):
-        if (field := value.get(name)) is not None:
-            made.put(name, field)
+def read_fields(request: ApplyFolder) -> YamlTree:
+    """The fields of a kustomization that do what a controller does to a folder."""
+    made = YamlTree("mapping", request.by)
+    for name, written in request.fields.items():
+        value = read_json(written)
+        if name == "labels":
+            pairs = YamlTree("mapping", value.at)
+            pairs.put("pairs", value)
+            value = YamlTree("sequence", value.at)
+            value.items = [pairs]
+        made.put(name, value)
     return made
 
 
@@ -110,7 +78,7 @@ class AppliedFolder(Overlay):
         return made
 
     def _list_resources(self) -> Iterator[str]:
-        """The folder, where it has a kustomization; else the folders and files that Flux finds in it."""
+        """The folder, where it has a kustomization; else the folders and files that a controller finds in it."""
         if self._has_kustomization(self.below):
             yield self.below
             return

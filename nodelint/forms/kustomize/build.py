@@ -17,8 +17,9 @@ from nodelint.forms.kustomize.files import Files, is_wanted
 from nodelint.forms.kustomize.overlay import Overlay
 from nodelint.forms.kustomize.text import PrintedObjects, differing, is_printed, is_value_of, print_objects
 from nodelint.forms.kustomize.values import YamlTree
-from nodelint.forms.rendered import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
+from nodelint.forms.rendered import Built, LostItems, UnmatchedPatch, ValueOrigin, show_folder
 from nodelint.model.finding import Also, Span
+from nodelint.model.gap import Gap, line_of
 from nodelint.text import Node, Source
 from nodelint.text.limits import BROKE_DOWN, note_fault, note_limit
 
@@ -34,26 +35,7 @@ class BuiltOverlay(NamedTuple):
     unmatched: tuple[UnmatchedPatch, ...]
 
 
-class UnbuiltOverlay(NamedTuple):
-    """An overlay that was not built. `fails`: kustomize does not build it either.
-
-    `holds_workloads_alone`: no object of Karpenter's is in it.
-    """
-
-    folder: str
-    why: Unbuilt
-    at: Node | Span
-    fails: bool
-    unmatched: tuple[UnmatchedPatch, ...]
-    holds_workloads_alone: bool = False
-
-    @property
-    def folder_shown(self) -> str:
-        """Its folder as messages name it."""
-        return _show(self.folder)
-
-
-Outcome = BuiltOverlay | UnbuiltOverlay
+Outcome = BuiltOverlay | Gap
 
 
 def build_overlays(
@@ -87,8 +69,8 @@ def build_overlays(
 
 def _with_workloads_alone(outcome: Outcome) -> Outcome:
     """An overlay without an object of Karpenter's: only what it makes of its workloads is spoken of."""
-    if isinstance(outcome, UnbuiltOverlay):
-        return outcome._replace(fails=False, holds_workloads_alone=True)
+    if isinstance(outcome, Gap):
+        return outcome._replace(fails=False, decides=False)
     built = outcome.built._replace(problems=(), lost=(), unmatched=())
     return outcome._replace(built=built, lost=(), unmatched=())
 
@@ -101,7 +83,7 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
 def make_outcome(overlay: Overlay) -> Outcome:
     """What an overlay comes to, or why it is not built."""
     files, folder = overlay.files, overlay.folder
-    shown = _show(folder)
+    shown = show_folder(folder)
     try:
         values, also = _build_marked(overlay)
         printed = print_objects(values, shown, also)
@@ -119,7 +101,7 @@ def make_outcome(overlay: Overlay) -> Outcome:
         replaces=tuple(overlay.parts),
         cluster=folder,
         label=shown,
-        problems=tuple(_unbuilt(at, f"not built: {what}") for at, what in overlay.notes),
+        problems=tuple(Gap(line_of(at), "overlay", f"not built: {what}") for at, what in overlay.notes),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
         # What a controller makes of a folder rests on its object, whose fields are read already.
@@ -150,11 +132,6 @@ def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> 
     return len(roots) == len(found) and all(map(is_value_of, roots, found))
 
 
-def _show(folder: str) -> str:
-    shown = os.path.relpath(folder)
-    return (folder if shown.startswith("..") else shown).replace(os.sep, "/")
-
-
 def _check(printed: PrintedObjects) -> None:
     """Raise `BuildError` where the text does not say what the objects are."""
     source = printed.source
@@ -167,17 +144,13 @@ def _check(printed: PrintedObjects) -> None:
             raise BuildError(wrong[1].at, "a value of it cannot be written as YAML", fails=False)
 
 
-def _describe_failure(overlay: Overlay, shown: str, error: BuildError) -> UnbuiltOverlay:
+def _describe_failure(overlay: Overlay, shown: str, error: BuildError) -> Gap:
     at: Node | Span | None = error.at
     if at is None and overlay.parts:
         at = Span(overlay.files.read(next(iter(overlay.parts))), 0, 0)
     if at is None:
         at = Span(Source(shown, ""), 0, 0)
-    return UnbuiltOverlay(overlay.folder, _unbuilt(at, error.reason), at, error.fails, tuple(overlay.unmatched))
-
-
-def _unbuilt(at: Node | Span, reason: str) -> Unbuilt:
-    return Unbuilt(at.source.path, at.source.position(at.start).line, reason)
+    return Gap(at, "overlay", error.reason, fails=error.fails, subject=overlay.folder)
 
 
 class _Origins:
@@ -336,7 +309,6 @@ __all__ = [
     "BuiltOverlay",
     "LostItems",
     "Outcome",
-    "UnbuiltOverlay",
     "UnmatchedPatch",
     "build_overlay",
     "build_overlays",

@@ -10,6 +10,8 @@ from nodelint.text import Node
 
 _DEEPEST = 100
 """Parts of a path: more than any object has levels."""
+_FOR_OPERATION = 40
+"""Steps of one operation: it makes a value, which is written, read and judged."""
 _FOR_COPY = 4
 """Steps that are taken for each value that is copied."""
 
@@ -40,7 +42,7 @@ def read_operations(patch: YamlTree) -> list[Operation]:
 def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
     """Change an object that has become JSON. Raises `BuildError` where kustomize would stop, and `BudgetSpent`."""
     for operation in operations:
-        budget.spend(1)
+        budget.spend(_FOR_OPERATION)
         if operation.op == "copy":
             budget.spend(_FOR_COPY * _count_copied(target, operation))
         apply = _APPLY.get(operation.op)

@@ -6,9 +6,12 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.forms.kustomize.applied_folder import AppliedFolder
-from nodelint.forms.kustomize.build import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
+from nodelint.forms.kustomize.applied_folder import AppliedFolder, read_fields
+from nodelint.forms.kustomize.build import BuiltOverlay, build_overlays, make_outcome
+from nodelint.forms.kustomize.files import Files
 from nodelint.forms.rendered import Built
+from nodelint.forms.requests import ApplyFolder
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 from nodelint.text.marks import MARKS
 
@@ -17,7 +20,7 @@ _LARGEST = 16 << 20
 
 def build_native(
     files: Sequence[Source], kustomizations: Sequence[str], done: Collection[str]
-) -> tuple[list[Built], list[UnbuiltOverlay]]:
+) -> tuple[list[Built], list[Gap]]:
     """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
 
     A patch that meets an object in one of them is not among the `unmatched` of the others.
@@ -30,30 +33,25 @@ def build_native(
         for built_overlay in outcomes
         if isinstance(built_overlay, BuiltOverlay) and built_overlay.built.cluster not in done
     ]
-    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, UnbuiltOverlay) and overlay.folder not in done]
+    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, Gap) and overlay.subject not in done]
     return _without_met(
         [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
     ), unbuilt
 
 
-def build_applied(applied: AppliedFolder, sources: Iterable[Source]) -> Built | UnbuiltOverlay | None:
+def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
     """What the controller of an object makes of the folder that it applies; None where no object is Karpenter's.
 
     `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
     """
+    applied = AppliedFolder(files, request.by, request.folder, read_fields(request))
     outcome = make_outcome(applied)
     if isinstance(outcome, BuiltOverlay):
         return outcome.built if any(document.root for document in outcome.built.source.documents) else None
     inside = os.path.join(applied.below, "")
     within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
     concerned = any(mark in source.text for source in within for mark in MARKS)
-    return outcome._replace(folder=applied.below) if concerned else None
-
-
-def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
-    """What is built, with what controllers make of it in the place of the overlays that they apply."""
-    replaced = {path for result in made for path in result.replaces}
-    return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
+    return outcome._replace(subject=applied.below) if concerned else None
 
 
 def _without_met(built: list[Built]) -> list[Built]:

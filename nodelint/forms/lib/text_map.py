@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import NotEditable, apply
-from nodelint.forms.given_up import give_up, is_given_up
-from nodelint.forms.helm.charts import ChartFiles
-from nodelint.forms.lib.gotemplate.evaluate import Filled, Holes, Segment, fill
+from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
-from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, parse
-from nodelint.forms.lib.values import own_roots
+from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.rendered import Built, LedEdits, ValueOrigin, object_around
 from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.text import Node, Source, SourceText, reread
 
-_INCLUDES = r"\b(?:include|template|tpl)\b"
 _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
@@ -41,6 +36,10 @@ def make_built(
         back = back_of.get(id(at.source))
         return ValueOrigin(at, True) if back is None else back.find_origin(at)
 
+    def find_object(obj: Object) -> Object | None:
+        back = back_of.get(id(obj.source))
+        return None if back is None else back.find_object(obj)
+
     own = next(iter(given), None)
     files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
     chart = os.path.dirname(os.path.abspath(values.path))
@@ -54,7 +53,7 @@ def make_built(
         by_default=True,
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
-        find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
+        find_object=find_object,
         map_edits=variants[0].lead_edits if fixing else (lambda edits: Withheld("shared", detail=_GIVEN)),
     )
 
@@ -63,60 +62,6 @@ _GIVEN = "a file of values beside the chart's own has a part in it"
 
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
-
-
-def fill_template(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
-) -> tuple[Back, ...]:
-    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
-
-    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
-    where they are not just those of the file. With `plain` a template that has none of the values comes to its text.
-    """
-    if values.problems or values.code_masked or len(own_roots(values)) > 1:
-        return ()
-    if is_given_up(template):
-        return ()  # with other values it would take as long
-    try:
-        parts = parse(template.text)
-    except BadTemplate:
-        return ()
-    whole = root or next(iter(own_roots(values)), None)
-    definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
-
-    def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, whole, holes, definitions)
-        return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
-
-    return _variants(template, attempt)
-
-
-def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
-    try:
-        RUN.check_time()
-        back = attempt("keys") or attempt("code")
-        if back is None or not back.holes:
-            return () if back is None else (back,)
-        attempted = attempt("some keys") or back
-        none = attempt("nothing")
-    except BudgetSpent as limit:
-        give_up(template, limit)
-        return ()
-    return () if none is None else (back, attempted, none)
-
-
-def _read(
-    template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
-) -> Back | None:
-    """What a template comes to; None where it cannot be read."""
-    result = Source.from_text(template.path, filled.text, template.also)
-    result.part = template.part
-    if result.problems or result.set_aside:
-        return None
-    for segment in filled.segments:
-        if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
-            uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
-    return Back(template, result, values, filled, uses, sources)
 
 
 # -- leading back
@@ -144,14 +89,12 @@ class Back:
         defaults: SourceText,
         filled: Filled,
         uses: Uses,
-        sources: Mapping[str, Source],
     ) -> None:
         self.template = template
         self.result = result
         self.defaults = defaults
         self.default = _DEFAULT
         self._uses = uses
-        self._sources = sources
         self.holes = filled.holes
         self.included = sorted(filled.included)
         self._segments = filled.segments
@@ -309,6 +252,10 @@ class Back:
         made = list(dict.fromkeys(made))
         return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
+    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        """Whether the files come to a text of the same values, once they are edited: told by who fills it in."""
+        return False
+
     def _own(self, edit: Edit) -> Edit | None:
         """Map an edit of the rendered text to the template, or to one that it includes.
 
@@ -340,15 +287,3 @@ class Back:
             return [Edit(self.template, end, end, " | quote")], False
         uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
         return change_value(value, new, node), len(uses) > 1
-
-    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
-        """Whether the files come to a text of the same values, once they are edited."""
-        own = [edit for edit in edits if edit.source is self.template]
-        others = [edit for edit in edits if edit.source is self.defaults]
-        template = reread(self.template, apply(self.template.text, own)) if own else self.template
-        values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
-        if not made or len(own) + len(others) < len(edits):
-            return False
-        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
-        return roots == [document.root.plain() for document in after.documents if document.root is not None]

@@ -9,18 +9,19 @@ from copy import copy
 from functools import partial
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.helm.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
+from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, read_setting
+from nodelint.forms.lib.made_nodes import mapping
 from nodelint.forms.lib.values import merged, values_root
+from nodelint.forms.requests import InstallChart
 from nodelint.forms.terraform.fill import (
     BlockAttribute,
     TerraformBlock,
     TerraformFile,
-    attributes_of,
     blocks_of,
     instances,
 )
 from nodelint.forms.terraform.hcltree import HclExpression
-from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of, mapping
+from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Node, Source, SourceText
@@ -34,7 +35,7 @@ _SETTERS = ("set", "set_list", "set_sensitive")
 _PARTS_OF_A_SETTING = ("name", "value", "type")
 
 
-def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
+def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
     """The releases of charts in files of Terraform.
 
     `charts` are the default values of charts by their absolute path. A release with values that are not known is left
@@ -49,17 +50,12 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
             if source is None or "helm_release" not in source.text or os.path.basename(folder) not in source.text:
                 continue
             file = modules.file(near)
-            assert file is not None and whole is not None
+            assert file is not None
             try:
                 for _, layers in releases_in(file, modules, folder):
-                    root = whole
-                    if not layers:
-                        continue
-                    for layer in layers:
-                        root = layer.apply(root)
-                    count += 1
-                    if count <= MOST_RELEASES:
-                        yield ChartRelease(path, files_in(layers, root, defaults), root)
+                    count += bool(layers)
+                    if layers and count <= MOST_RELEASES:
+                        yield InstallChart(folder, layers)
             except BudgetSpent as limit:
                 note_left_out(
                     source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
@@ -79,7 +75,7 @@ def releases_in(
     for block in file.blocks:
         if block.kind != "resource" or block.names[:1] != ("helm_release",):
             continue
-        given = list(attributes_of(file.words, block))
+        given = file.every_attribute(block)
         outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
         for module in modules.variants(around) if "chart" in outer else ():
             for names in instances(outer, module.evaluator(file.source)):
@@ -163,7 +159,7 @@ def _read_repeated(
     for inner in blocks_of(words):
         if inner.kind != "dynamic" or inner.names not in [(name,) for name in _SETTERS]:
             continue
-        given = list(attributes_of(file.words, inner))
+        given = file.every_attribute(inner)
         outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
         content = {attribute.name: attribute.value for attribute in given if attribute.depth == 1}
         if set(outer) != {"for_each"}:

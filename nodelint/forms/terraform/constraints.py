@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.evaluate import ExpressionEvaluator
 from nodelint.forms.terraform.hcltree import HclExpression
-from nodelint.forms.terraform.nodes import (
-    EvaluationFailure,
-    empty_default,
-    is_empty,
-    is_null,
-    mapping,
-    scalar,
-    sequence,
-    unknown,
-)
+from nodelint.forms.terraform.nodes import EvaluationFailure, empty_default, is_empty, is_null, unknown
 from nodelint.forms.terraform.types import ANY, BOOL, NUMBER, STRING, ValueType, convert
 from nodelint.text.nodes import MappingEntry, Node
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.helm.controller_values import make_install
+from nodelint.forms.lib.controller_install import ControllerFiles, make_install
+from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.chart_releases import known_layers
+from nodelint.forms.terraform.controller_releases import controller_releases
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.values import Modules
+from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
 from nodelint.model.finding import Span
-from nodelint.releases.helm_releases import controller_releases
-from nodelint.releases.settings import ControllerInstall, WrittenSetting
 from nodelint.text import Node, Source
 from nodelint.text.placeholders import holds_code, mask
 from nodelint.text.syntax_errors import Unreadable
@@ -23,9 +24,12 @@ _SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\
 """One of the settings that a module is given: the path of a value of the chart, and the value."""
 
 
-def read_terraform(source: Source, modules: Modules) -> Iterator[ControllerInstall]:
+def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """The installations in a file: those of `helm_release`, and the settings that stand outside of one."""
+    if not source.path.endswith(TERRAFORM.stating):
+        return
     read: list[tuple[int, int]] = []
+    modules = files.keep("terraform modules", lambda: Modules(files.sources))
     file = modules.file(os.path.abspath(source.path)) if "helm_release" in source.text else None
     if file is not None:
         try:
@@ -55,7 +59,7 @@ def read_terraform(source: Source, modules: Modules) -> Iterator[ControllerInsta
         )
 
 
-def heredoc_roots(source: Source) -> list[Node]:
+def read_roots(source: Source) -> list[Node]:
     """The manifests in heredocs that make Karpenter's chart be installed: what Terraform fills in is not known."""
     if not re.search(r"\bkind:\s*(?:Application|ApplicationSet|HelmRelease)\b", source.text):
         return []

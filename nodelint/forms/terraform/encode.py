@@ -6,13 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+from nodelint.forms.lib.made_nodes import UNSET
 from nodelint.forms.terraform.nodes import TextNode, sorted_entries, text_of
 from nodelint.text.nodes import UNKNOWN, Node, Scalar
 
 Piece = tuple[str, Node | None]
-
-UNSET = "${unset}"
-"""Stands in a text for a value that is not known: a placeholder."""
 
 
 def json_pieces(

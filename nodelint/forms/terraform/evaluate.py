@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from nodelint.base.budget import WorkBudget
+from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import (
     EmptyDefault,
@@ -21,11 +22,8 @@ from nodelint.forms.terraform.nodes import (
     is_null,
     is_unknown,
     items_of,
-    mapping,
     number_of,
     same_form,
-    scalar,
-    sequence,
     text_of,
     unfolded_size,
 )

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
-from nodelint.forms.terraform.encode import UNSET, json_pieces
+from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
+from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader, read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
-from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of, mapping, scalar, sequence
+from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
 from nodelint.text.limits import note_more
 from nodelint.text.nodes import UNKNOWN, Node
@@ -191,14 +192,17 @@ class TerraformFile:
         self.source = source
         self.words = words
         self.blocks = blocks
-        self._attributes: dict[int, dict[str, HclExpression]] = {}
+        self._attributes: dict[int, tuple[BlockAttribute, ...]] = {}
+
+    def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
+        """What a block sets, and what the blocks within it set: read once, however often it is filled in."""
+        if block.start not in self._attributes:
+            self._attributes[block.start] = tuple(attributes_of(self.words, block))
+        return self._attributes[block.start]
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
         """What a block itself sets."""
-        if block.start not in self._attributes:
-            outer = (attribute for attribute in attributes_of(self.words, block) if not attribute.depth)
-            self._attributes[block.start] = {attribute.name: attribute.value for attribute in outer}
-        return dict(self._attributes[block.start])
+        return {attribute.name: attribute.value for attribute in self.every_attribute(block) if not attribute.depth}
 
 
 Origins = set[tuple[str, int, int]]
@@ -212,8 +216,9 @@ class FileFiller:
     objects are not there again where they are written.
     """
 
-    def __init__(self, words: Text, evaluator: Evaluator, left_out: Origins) -> None:
-        self.words = words
+    def __init__(self, file: TerraformFile, evaluator: Evaluator, left_out: Origins) -> None:
+        self.file = file
+        self.text = file.words.text
         self.evaluator = evaluator
         self.left_out = left_out
         self.used: Origins = set()
@@ -228,7 +233,7 @@ class FileFiller:
         for block in blocks:
             writer.copy_to(block.start)
             self.declares = block.kind == "locals"
-            given = list(attributes_of(self.words, block))
+            given = self.file.every_attribute(block)
             outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
             given_names = instances(outer, self.evaluator)
             is_list = block.body is not None and len(given_names) > 1
@@ -279,15 +284,15 @@ class FileFiller:
 
     def holds_manifests(self, expression: HclExpression) -> bool:
         """Whether an expression stands for manifests of a file, which are judged there."""
-        before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
+        before = self.text[max(0, expression.start - 80) : expression.start].rstrip()
         name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
         return name is None or name[1] not in ("userData", "user_data")
 
     def makes_object(self, expression: HclExpression) -> bool:
         """Whether an object of Karpenter is written in an expression."""
         begin, end = expression.start, expression.end
-        return self.words.text.find("apiVersion", begin, end) >= 0 and any(
-            self.words.text.find(group, begin, end) >= 0 for group in _GROUPS
+        return self.text.find("apiVersion", begin, end) >= 0 and any(
+            self.text.find(group, begin, end) >= 0 for group in _GROUPS
         )
 
     def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:

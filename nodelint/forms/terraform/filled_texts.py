@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that make objects, or hold them."""
+_FOR_WORD = 2
+"""Steps of the run for each word of a file that is filled in."""
 _NAMES = (
     r"\b(?:var|local|each|count|module|path|kube(?:rnetes|ctl)_manifest)\."
     r"|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
@@ -32,7 +34,8 @@ _NAMES = (
 class FilledText(NamedTuple):
     """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root.
 
-    `own` is the file of variables that is named for it alone.
+    `own` is the file of variables that is named for it alone. `way` is the number of the way in which it is filled
+    in, of so many: a module has one for each call, and so has a template.
     """
 
     template: Source
@@ -41,6 +44,7 @@ class FilledText(NamedTuple):
     caller: str = ""
     root: str = ""
     own: Source | None = None
+    way: tuple[int, int] = (0, 1)
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -60,31 +64,20 @@ def _may_fill(source: Source, modules: Modules) -> bool:
     )
 
 
-def filled_texts(
-    sources: Sequence[Source], module_files: ModuleFiles, settled: bool = False, only: Source | None = None
-) -> Iterator[FilledText]:
+def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: bool = False) -> Iterator[FilledText]:
     """The texts among the sources that Terraform fills in, once for each way in which it does.
 
     `module_files` are all that may be read for them, the sources among them. With `settled` no default counts that
-    whoever calls a module, or runs it, may replace. With `only`, just what is needed for that one of the sources is
-    filled in.
+    whoever calls a module, or runs it, may replace.
     """
     modules = Modules(module_files, settled)
-    folder = os.path.dirname(os.path.abspath(only.path)) if only is not None else ""
-    if only is not None and not only.path.endswith(ENDS):
-        yield from _of_template(only, modules)
-        return
-    own = [source for source in sources if source.path.endswith(ENDS) and _may_fill(source, modules)]
-    by_folder: dict[str, list[Source]] = {}
-    for source in own:
-        by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
-    for filled_source, files in by_folder.items():
-        if folder and filled_source != folder:
-            continue
+    for folder, files in _by_folder(sources, modules).items():
         modules.budget = EvaluationBudget()
         try:
-            for module in modules.variants(filled_source):
-                yield from _of_module(module, files)
+            variants = modules.variants(folder)
+            for number, module in enumerate(variants):
+                for text in _of_module(module, files):
+                    yield text._replace(way=(number, len(variants)))
         except BudgetSpent as limit:
             for source in files:
                 give_up(source, limit)
@@ -96,12 +89,60 @@ def filled_texts(
             yield from _of_template(source, modules)
 
 
+def _by_folder(sources: Sequence[Source], modules: Modules) -> dict[str, list[Source]]:
+    """The files of Terraform that may be filled in, by the folder of their module."""
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        if source.path.endswith(ENDS) and _may_fill(source, modules):
+            found.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
+    return found
+
+
+class RefilledTexts:
+    """What some files come to once they are changed, each way alone, and each once."""
+
+    def __init__(self, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
+        self._modules = Modules(module_files, settled)
+        self._sources = sources
+        self._folders: dict[str, list[Source]] | None = None
+        self._filled: dict[tuple[str, int], list[FilledText]] = {}
+
+    def find(self, template: Source, caller: str, way: tuple[int, int]) -> list[FilledText]:
+        """What a file comes to in the way in which it did before, or in all of that caller."""
+        if not template.path.endswith(ENDS):
+            found = self._filled.get((template.path, -1))
+            if found is None:
+                found = self._filled[template.path, -1] = list(_of_template(template, self._modules))
+            same = [text for text in found if text.way == way]
+            return same or [text for text in found if text.caller == caller]
+        folder = os.path.dirname(os.path.abspath(template.path))
+        try:
+            variants = self._modules.variants(folder)
+            number, count = way
+            if len(variants) == count and variants[number].label == caller:
+                numbers = [number]
+            else:
+                numbers = [n for n, module in enumerate(variants) if module.label == caller]
+            texts = [text for n in numbers for text in self._fill_variant(folder, n, variants[n])]
+        except BudgetSpent:
+            return []
+        return [text for text in texts if text.template is template]
+
+    def _fill_variant(self, folder: str, number: int, module: TerraformModule) -> list[FilledText]:
+        if (folder, number) not in self._filled:
+            if self._folders is None:
+                self._folders = _by_folder(self._sources, self._modules)
+            self._filled[folder, number] = list(_of_module(module, self._folders.get(folder, ())))
+        return self._filled[folder, number]
+
+
 def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
     seen: set[tuple[str, str]] = set()
     try:
         RUN.check_time()
-        for evaluator, module in modules.template_calls(source.path):
+        calls = modules.template_calls(source.path)
+        for number, (evaluator, module) in enumerate(calls):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
             mark = (filled.text, module.root) if filled is not None else ("", "")
@@ -110,7 +151,8 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
             seen.add(mark)
             result = _read(source, filled)
             if result is not None:
-                yield FilledText(source, result, filled, module.label, module.root, module.own)
+                way = number, len(calls)
+                yield FilledText(source, result, filled, module.label, module.root, module.own, way)
     except BudgetSpent as limit:
         give_up(source, limit)
     except Exception as error:
@@ -124,12 +166,17 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
     """
     RUN.check_time()
     used: Origins = set()
+    first: list[tuple[int, Filled]] = []  # with how much was known to be used: where it is as much, it holds
     for source in files:
-        used |= _fill(module, source, used)[1]
+        known = len(used)
+        filled, own = _fill(module, source, used)
+        first.append((known, filled))
+        used |= own
     for source in files:
         _mark_parts(source, used)
-    for source in files:
-        filled, _ = _fill(module, source, used)
+    for source, (known, filled) in zip(files, first, strict=True):
+        if known != len(used):
+            filled, _ = _fill(module, source, used)
         result = _read(source, filled)
         if result is None:
             broken = _broken(source, filled)
@@ -167,7 +214,8 @@ def _fill(
     module.budget = module.modules.budget = EvaluationBudget()
     file = module.modules.file(os.path.abspath(source.path))
     assert file is not None
-    filler = FileFiller(file.words, module.evaluator(source), used)
+    RUN.draw(_FOR_WORD * len(file.words.tokens), len(source.text))
+    filler = FileFiller(file, module.evaluator(source), used)
     filled = filler.fill(
         block for block in file.blocks if _is_filled(source, block, used) and block.start not in less
     )

@@ -15,7 +15,9 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.input_text import InputText, make_rest
-from nodelint.forms.terraform.files import match_files, may_name
+from nodelint.forms.lib.chart_values import MAKES_POOLS
+from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.terraform.files import may_name
 from nodelint.forms.terraform.fill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.modules import ModuleFiles
@@ -46,7 +48,6 @@ _OF_NAMES = re.compile(
 )
 
 
-MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
 _OF_POOLS = re.compile(
     r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
     r"|ami_alias|expire_after"

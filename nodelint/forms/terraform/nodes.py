@@ -7,9 +7,10 @@ What is not known is a scalar whose value is `UNKNOWN`, and nothing else. A sequ
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from nodelint.base.budget import BudgetSpent
+from nodelint.forms.lib.made_nodes import Collection, CollectionNode, scalar
 from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ _LEAST = 8
 """What a value counts that is no text."""
 _DEEPEST = 100
 """Values that stand in each other."""
-
-Collection = Literal["tuple", "list", "set", "object", "map"]
 
 
 class EvaluationFailure(Exception):
@@ -44,14 +43,6 @@ class EmptyDefault(Node):
     __slots__ = ("default",)
 
     default: Node
-
-
-class CollectionNode(Node):
-    """A list, set or map: what is in it is of one type."""
-
-    __slots__ = ("collection",)
-
-    collection: Collection
 
 
 def collection_of(node: Node) -> Collection:
@@ -114,12 +105,6 @@ def is_null(node: Node) -> bool:
     return node.kind == "scalar" and node.value is None
 
 
-def scalar(at: Node, value: Scalar) -> Node:
-    """A scalar that is written, or worked out, at the place of another node."""
-    style = at.style if at.value == value and at.kind == "scalar" else "plain"
-    return Node(at.source, at.start, at.end, "scalar", style, value)
-
-
 def unknown(at: Node) -> Node:
     """What stands at a place, and is not known."""
     return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
@@ -135,29 +120,6 @@ def empty_default(default: Node) -> EmptyDefault:
 def assume_default(node: Node) -> Node:
     """A value, or what it is while nobody replaces a default."""
     return node.default if isinstance(node, EmptyDefault) else node
-
-
-def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:
-    """A tuple of some values; or a list or set of them, which are of one type."""
-    made = Node(at.source, at.start, at.end, "sequence", "hcl")
-    if collection != "tuple":
-        made = CollectionNode(at.source, at.start, at.end, "sequence", "hcl")
-        made.collection = collection
-    made.items = list(items)
-    return made
-
-
-def mapping(at: Node, members: Iterable[tuple[str, Node, Node]], collection: Collection = "object") -> Node:
-    """An object, or a map, of names, each with the node of its key and its value; the last of a name counts."""
-    made = Node(at.source, at.start, at.end, "mapping", "hcl")
-    if collection != "object":
-        made = CollectionNode(at.source, at.start, at.end, "mapping", "hcl")
-        made.collection = collection
-    made.entries = [
-        MappingEntry(key, value, name)
-        for name, (key, value) in {name: (key, value) for name, key, value in members}.items()
-    ]
-    return made
 
 
 def text_of(value: Scalar) -> str:

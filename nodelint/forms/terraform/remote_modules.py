@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.helm.remote_values import FIELD, HOLDER, NOT_HERE
-from nodelint.forms.rendered import Unbuilt
+from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
 from nodelint.forms.terraform.fill import TerraformBlock
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.json_syntax import read_file
+from nodelint.model.finding import Span
+from nodelint.model.gap import Gap
 from nodelint.text import Source
 
 _ENDS = (".tf", ".tofu")
@@ -28,7 +29,7 @@ class _Maker(NamedTuple):
     for_karpenter: bool
 
 
-def find_remote_inputs(files: Sequence[Source]) -> Iterator[Unbuilt]:
+def find_remote_inputs(files: Sequence[Source]) -> Iterator[Gap]:
     """Name pools and classes among the inputs of modules, and the values of charts, that are not in the repository.
 
     A block that does not name Karpenter may be about the pools of another cloud, and is passed over.
@@ -45,7 +46,7 @@ def find_remote_inputs(files: Sequence[Source]) -> Iterator[Unbuilt]:
             if maker is None:
                 continue
             for start, name in _find_holders(source, given, maker):
-                yield Unbuilt(source.path, source.position(start).line, f"`{name}` {maker.reason}")
+                yield Gap(Span(source, start, start), "module", f"`{name}` {maker.reason}")
 
 
 def _find_maker(source: Source, block: TerraformBlock, given: Mapping[str, HclExpression]) -> _Maker | None:

@@ -11,7 +11,7 @@ from nodelint.edits import NotEditable, apply
 from nodelint.forms.lib.text_map import Back, make_built
 from nodelint.forms.map_edits import find_changes
 from nodelint.forms.rendered import Built, LedEdits, ValueOrigin
-from nodelint.forms.terraform.filled_texts import FilledText, filled_texts
+from nodelint.forms.terraform.filled_texts import FilledText, RefilledTexts, filled_texts
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.writer import change_literal, is_literal
 from nodelint.model.finding import Edit, Span, Withheld
@@ -19,6 +19,12 @@ from nodelint.text import Node, Source, SourceText, reread, reread_document
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
 """Files whose literals are edited; values of YAML and JSON files are not."""
+_MOST_KEPT = 16
+"""Changes of files of which what they come to is kept."""
+_MOST_READ_ANEW = 2_000_000
+"""Characters of files that may be read anew to learn what changes of them come to, all together."""
+_FOR_WAY = 50
+"""Characters that each call of a module counts for, which is worked out anew, too."""
 
 
 def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
@@ -35,14 +41,57 @@ class _TerraformRun:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self.files = ModuleFiles(sources)
+        self._left = _MOST_READ_ANEW
+        self._refilled: dict[tuple[bool, tuple[Edit, ...]], tuple[dict[str, Source], RefilledTexts]] = {}
 
     def build(self, text: FilledText, settled: bool = False) -> Built:
-        back = _TerraformBack(text, self.sources, self.files, settled)
+        back = _TerraformBack(text, self, settled)
         built = make_built((back,), text.template, fixing=True)
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
-        parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
+        given = [
+            os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
+        ]
+        parts = tuple(
+            dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
+        )
         return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
+
+    def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
+        """What a text comes to with some edits of files; several where it is filled in more than once.
+
+        None where too many edits were tried already. Texts of one cause have the same edits: they share what is read
+        of them.
+        """
+        key = settled, tuple(edits)
+        self._left -= len(text.result.text)
+        if self._left < 0:
+            return None
+        if key not in self._refilled:
+            while len(self._refilled) >= _MOST_KEPT:
+                del self._refilled[next(iter(self._refilled))]
+            self._left -= sum(len(source.text) for source in {id(e.source): e.source for e in edits}.values())
+            self._left -= _FOR_WAY * text.way[1]
+            self._refilled[key] = self._refill(edits, settled)
+        own, refilled = self._refilled[key]
+        template = own[os.path.abspath(text.template.path)]
+        return [found.result for found in refilled.find(template, text.caller, text.way)]
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no more edits are tried."""
+        return self._left < 0
+
+    def _refill(self, edits: Sequence[Edit], settled: bool) -> tuple[dict[str, Source], RefilledTexts]:
+        changed: dict[str, list[Edit]] = {}
+        for edit in edits:
+            changed.setdefault(edit.source.path, []).append(edit)
+        made = {
+            os.path.abspath(path): Source.from_text(path, apply(edits[0].source.text, edits))
+            for path, edits in changed.items()
+        }
+        own = {os.path.abspath(source.path): source for source in self.sources} | made
+        return own, RefilledTexts(list(own.values()), self.files.replace(made), settled)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
         """What gives the builds of a file without replaceable defaults."""
@@ -61,12 +110,11 @@ class _TerraformRun:
 class _TerraformBack(Back):
     """Where the result of a text of Terraform is from."""
 
-    def __init__(self, text: FilledText, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
-        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
+    def __init__(self, text: FilledText, run: _TerraformRun, settled: bool) -> None:
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
         self.default = "the value is written here"
-        self._caller = text.caller
-        self._files = sources
-        self._module_files = module_files
+        self._text = text
+        self._run = run
         self._settled = settled
         self._made: dict[tuple[Edit, ...], list[dict[int, tuple[Node, object]]]] = {}
 
@@ -80,6 +128,8 @@ class _TerraformBack(Back):
         """The same change in the files, where literals are changed by it and nothing else is."""
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
+        if self._run.is_spent:
+            return Withheld("not-tried")
         after = self._reread(edits)
         if len(after.documents) != len(self.result.documents):
             return Withheld("other-result")
@@ -134,7 +184,10 @@ class _TerraformBack(Back):
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
-        for made in self._find_made(edits) if edits else ():
+        found = self._find_made(edits) if edits else ()
+        if found is None:
+            return Withheld("not-tried")
+        for made in found:
             if any(key not in made or made[key][1] != value for key, value in wanted.items()):
                 continue
             others = [node for key, (node, _) in made.items() if key not in wanted]
@@ -142,34 +195,22 @@ class _TerraformBack(Back):
                 return LedEdits(edits, bool(others))
         return Withheld("other-result")
 
-    def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]]:
-        """What edits of files change in the text, each time that it is filled in.
+    def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]] | None:
+        """What edits of files change in the text, each time that it is filled in; None where that is not tried.
 
         The same is asked for each instance of a block.
         """
         key = tuple(edits)
         if key not in self._made:
+            texts = self._run.fill_again(self._text, edits, self._settled)
+            if texts is None:
+                return None
             self._made[key] = [
                 {id(node): (node, value) for node, value in find_changes(self.result, new)}
-                for new in self._fill_again(edits)
+                for new in texts
                 if len(new.documents) == len(self.result.documents)
             ]
         return self._made[key]
-
-    def _fill_again(self, edits: Sequence[Edit]) -> Iterator[Source]:
-        """What the text comes to with some edits of files; several where it is filled in more than once."""
-        changed: dict[str, list[Edit]] = {}
-        for edit in edits:
-            changed.setdefault(edit.source.path, []).append(edit)
-        made = {
-            os.path.abspath(path): Source.from_text(path, apply(edits[0].source.text, edits))
-            for path, edits in changed.items()
-        }
-        own = {os.path.abspath(source.path): source for source in self._files} | made
-        template = own[os.path.abspath(self.template.path)]
-        for text in filled_texts(list(own.values()), self._module_files.replace(made), self._settled, template):
-            if text.template is template and text.caller == self._caller:
-                yield text.result
 
 
 def is_editable_literal(value: Node) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.model.evidence import DEFAULT, LOOSE, STATED, About, Evidence, match_chart, stated
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
@@ -242,3 +244,27 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
             if key is not None:
                 found.setdefault(key, []).append((path, text or "", assignment))
     return found
+
+
+def resolve_releases(
+    sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
+) -> Iterator[Evidence]:
+    """What references come to, and what `helm_release` blocks state by values that other files tell."""
+    texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
+    found = list(resolved(references, lambda path: texts.get(path) or _read(path)))  # type: ignore[arg-type]
+    yield from found
+    if any("helm_release" in text for text in texts.values()):
+        from nodelint.forms.terraform.controller_releases import evaluated
+
+        yield from evaluated(sources, [*known, *found])
+
+
+def _read(path: str) -> str | None:
+    try:
+        return gate.read(path, _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+_LARGEST = 4 << 20
+"""Bytes of a file; those that state a release are small."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.helm.charts import chart_of
+from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import span_of, written_place

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
+from nodelint.forms.lib.made_nodes import mapping, scalar
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hcl import Text
-from nodelint.forms.terraform.nodes import mapping, scalar, unknown
+from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node

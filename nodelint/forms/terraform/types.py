@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.forms.lib.made_nodes import Collection, mapping, scalar, sequence
 from nodelint.forms.terraform.nodes import (
-    Collection,
     EvaluationFailure,
     TextNode,
     collection_of,
     is_known,
     is_unknown,
-    mapping,
     number_of,
     same_form,
-    scalar,
-    sequence,
     text_of,
     unknown,
 )

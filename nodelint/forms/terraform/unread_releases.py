@@ -7,26 +7,21 @@ values that only Terraform knows: the objects of the chart change with them.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.safe_read import is_inside
-from nodelint.forms.helm.chart_values import ValuesLayer
+from nodelint.forms.lib.chart_places import names_chart
+from nodelint.forms.lib.chart_values import ValuesLayer
 from nodelint.forms.terraform.chart_releases import releases_in
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, attributes_of
+from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
 from nodelint.text import UNKNOWN, Node
 
-_LONGEST = 200
-"""Characters of a path that are looked at."""
-_OF_PATHS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/"
-_GIVEN = r"\b(?:path|chart)\s{0,40}[=:]\s{0,40}[\"']?\Z"
-"""What stands before the name of a chart in the folder of the file."""
 _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
 """What a module or a release is set up with, and no template is filled with."""
 
@@ -81,19 +76,6 @@ def _holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
     return False
 
 
-def names_chart(text: str, chart: str) -> bool:
-    """Whether a text holds the path of a chart, or its end."""
-    folder, name = os.path.split(chart)
-    for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
-        before = text[max(0, found.start() - _LONGEST) : found.start()]
-        path = before[len(before.rstrip(_OF_PATHS)) :]
-        named = [part for part in path.split("/") if part not in ("", ".", "..")]
-        is_given = path.endswith("/") or re.search(_GIVEN, before) is not None
-        if is_given and folder.split(os.sep)[len(folder.split(os.sep)) - len(named) :] == named:
-            return True
-    return False
-
-
 def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:
     """What a block says of a chart: the innermost object that names it, else all that the block sets."""
     text = file.source.text
@@ -107,4 +89,4 @@ def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> l
             )
         if around is not None and named is not None:
             return [around]
-    return [part.value for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]
+    return [part.value for part in file.every_attribute(block) if part.depth or part.name not in _NO_VALUES]

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
+from nodelint.forms.lib.file_patterns import match_files, names_file
+from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
-from nodelint.forms.terraform.files import match_files, may_name, names_file
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, attributes_of, explain_no_instance, instances
+from nodelint.forms.terraform.files import may_name
+from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, explain_no_instance, instances
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hclexpr import read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
 from nodelint.forms.terraform.modules import ModuleFiles
-from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, mapping, scalar, sequence, unknown
+from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
@@ -375,7 +377,7 @@ def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[
         evaluator = module.evaluator(file.source)
         for names in instances(outer, evaluator):
             inside = evaluator.inside(names)
-            for attribute in attributes_of(file.words, block):
+            for attribute in file.every_attribute(block):
                 if "templatefile" in file.source.text[attribute.value.start : attribute.value.end]:
                     inside.value(attribute.value)
             if (

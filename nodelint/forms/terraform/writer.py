@@ -23,7 +23,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TAIL = r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\r\n]*|//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)"
 
 
-class Form(NamedTuple):
+class AttributeForm(NamedTuple):
     """How an object writes its keys: in quotes or bare, and what stands between key and value."""
 
     quoted: bool
@@ -176,7 +176,7 @@ def _key(key: str, quoted: bool) -> str:
     return _scalar(key) if quoted or not re.fullmatch(_IDENTIFIER, key) else key
 
 
-def _value(value: Plain, indent: str, model: Node | None, form: Form, unit: str, newline: str) -> str:
+def _value(value: Plain, indent: str, model: Node | None, form: AttributeForm, unit: str, newline: str) -> str:
     """A value after a model; `indent` is that of the line that it begins on."""
     inner = indent + unit
     if isinstance(value, Mapping):
@@ -203,7 +203,9 @@ def _value(value: Plain, indent: str, model: Node | None, form: Form, unit: str,
     return _scalar(value)
 
 
-def _lines(value: Mapping[str, Plain], indent: str, model: Node | None, form: Form, unit: str, newline: str) -> str:
+def _lines(
+    value: Mapping[str, Plain], indent: str, model: Node | None, form: AttributeForm, unit: str, newline: str
+) -> str:
     keys = {key: _key(key, form.quoted) for key in value}
     texts = {
         key: _value(v, indent, model.get(key) if model is not None else None, form, unit, newline)
@@ -218,16 +220,16 @@ def _lines(value: Mapping[str, Plain], indent: str, model: Node | None, form: Fo
     )
 
 
-def _form(node: Node) -> Form:
+def _form(node: Node) -> AttributeForm:
     """How the nearest object writes its keys."""
     at: Node | None = node
     while at is not None:
         if at.kind == "mapping" and at.entries:
             entry = at.entries[0]
             between = node.source.text[entry.key.end : entry.value.start]
-            return Form(entry.key.style == "double", ": " if ":" in between else " = ")
+            return AttributeForm(entry.key.style == "double", ": " if ":" in between else " = ")
         at = at.parent
-    return Form(False, " = ")
+    return AttributeForm(False, " = ")
 
 
 def _column_of_sign(member: tuple[Node, Node]) -> int:

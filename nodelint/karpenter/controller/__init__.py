@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_has, lifetime
+from nodelint.karpenter.controller.kubelet import NOT_READY
 from nodelint.karpenter.controller.launching import node_class
-from nodelint.karpenter.controller.problem import Choice, ControllerProblem
+from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
 from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
 from nodelint.model.manifest import (
     EC2NodeClass,
@@ -36,6 +37,7 @@ __all__ = [
     "auto_mode_label",
     "check",
     "every_type_has",
+    "find_launch_blocker",
     "label_value_fault",
     "lifetime",
     "seconds",
@@ -47,6 +49,8 @@ _UNREADABLE = "the API server accepts the object, but the controller cannot read
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
 _NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool: they get its annotations"
+
+_NO_NODES = frozenset([_NEVER_READY, _UNREADABLE, _NO_CLAIM, _NO_ANNOTATED_CLAIM, NOT_READY, NO_LAUNCH])
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
 
@@ -72,6 +76,15 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
     if isinstance(obj, NodeOverlay):
         return list(_overlay(obj, release))
     return []
+
+
+def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
+    """Return why no node is launched with an object as it is written; None where nothing says so."""
+    for problem in check(obj, release):
+        ends = problem.consequence.endswith("never becomes ready")
+        if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
+            return problem
+    return None
 
 
 def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.karpenter.controller.problem import ControllerProblem
+from nodelint.karpenter.controller.problem import NO_LAUNCH, ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.volumes import volumes
 from nodelint.model.manifest import EC2NodeClass, Label, SelectorTerm, text
@@ -18,7 +18,6 @@ from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import Node
 
-_NO_LAUNCH = "EC2 refuses every launch with this class"
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 
 _USER_DATA = 16384
@@ -59,14 +58,14 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                 f"`{short(profile)}` is an ARN: instanceProfile must be a name",
                 "instance-profile",
                 "error",
-                _NO_LAUNCH,
+                NO_LAUNCH,
                 profile.rpartition("/")[2] or None,
             )
         elif len(profile) > _LONGEST_PROFILE:
             message = (
                 f"`{short(profile)}` is too long for an instance profile: {len(profile)} characters, at most 128"
             )
-            yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
+            yield ControllerProblem(node, message, "instance-profile", "error", NO_LAUNCH)
 
 
 _ARN = r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
@@ -194,7 +193,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(
                 tags,
                 "a term without a tag selects no capacity reservation",
-                "empty-selector",
+                "empty-term",
                 "warning",
                 "the controller ignores the term",
             )
@@ -236,7 +235,7 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
             yield ControllerProblem(
                 written[0],
                 "the name `*` selects every image that the term may use: the newest is launched",
-                "empty-selector",
+                "empty-term",
                 "warning",
                 "an image that was made for something else replaces the nodes as soon as it is the newest",
             )
@@ -248,7 +247,7 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
         yield ControllerProblem(
             empty,
             f"a term without a tag or name selects every {what}{whose}",
-            "empty-selector",
+            "empty-term",
             "error",
             f"the controller searches every {what}{whose} in the region",
         )
@@ -332,11 +331,11 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
         return
     if size > _USER_DATA:
         yield ControllerProblem(
-            node, f"userData has {size} bytes, and EC2 accepts {_USER_DATA}", "user-data", "error", _NO_LAUNCH
+            node, f"userData has {size} bytes, and EC2 accepts {_USER_DATA}", "user-data", "error", NO_LAUNCH
         )
     elif family.lower() != "custom" and size + _ADDED > _USER_DATA:
         message = f"userData has {size} bytes: EC2 accepts {_USER_DATA} with what Karpenter adds (1.5 kB or more)"
-        yield ControllerProblem(node, message, "user-data", "warning", _NO_LAUNCH)
+        yield ControllerProblem(node, message, "user-data", "warning", NO_LAUNCH)
 
 
 def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
@@ -355,4 +354,4 @@ def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _unlaunchable(node: Node, message: str, kind: str) -> ControllerProblem:
-    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH)
+    return ControllerProblem(node, message, kind, "error", NO_LAUNCH)

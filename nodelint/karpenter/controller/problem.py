@@ -6,6 +6,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Severity
 from nodelint.text import Node
 
+NO_LAUNCH = "EC2 refuses every launch with this class"
+
 
 class Choice(NamedTuple):
     """A value that may have been meant, and what it is in words.

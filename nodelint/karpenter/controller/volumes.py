@@ -12,7 +12,7 @@ from math import ceil
 
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
-from nodelint.karpenter.controller.problem import Choice, ControllerProblem
+from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.text import Node
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_NO_LAUNCH = "EC2 refuses every launch with this class"
 _NO_TEMPLATE = "the controller reads the field without a check, and stops there"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
 _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
@@ -161,4 +160,4 @@ def _gib(ebs: Node) -> float | None:
 
 
 def _unlaunchable(node: Node, message: str, kind: str, *choices: Choice) -> ControllerProblem:
-    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH, choices=choices)
+    return ControllerProblem(node, message, kind, "error", NO_LAUNCH, choices=choices)

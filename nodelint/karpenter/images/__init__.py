@@ -38,7 +38,7 @@ from nodelint.karpenter.images.families import (
     version_order,
 )
 from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches, parameter_matches
-from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, unknown_fact
 from nodelint.model.keys import ARCH
 from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
 from nodelint.model.releases import KubernetesVersion, Version
@@ -53,7 +53,6 @@ __all__ = [
     "Mixture",
     "Passed",
     "TermImages",
-    "UnknownFact",
     "Why",
     "alias_images",
     "alias_version_behind",
@@ -82,6 +81,7 @@ __all__ = [
     "published_by",
     "successor_of",
     "system_gib",
+    "unknown_fact",
     "variant_requirements",
     "version_order",
 ]
@@ -170,7 +170,7 @@ def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
 
 
 def _unknown(at: Node, reason: str, family: Text | None) -> ImageSet:
-    return ImageSet((Image(at, None),), (UnknownFact(at, reason),), ami_family=_text(family))
+    return ImageSet((Image(at, None),), (unknown_fact(at, reason),), ami_family=_text(family))
 
 
 def _text(value: Text | None) -> str | None:

@@ -10,6 +10,7 @@ from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
 from nodelint.karpenter.images.choice import Passed
 from nodelint.model.finding import Skip
+from nodelint.model.gap import Gap
 from nodelint.model.manifest import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements
@@ -23,19 +24,11 @@ if TYPE_CHECKING:
     ProblemKind = Literal["family", "version", "kubernetes", "release", "missing", "unpublished"]
 
 
-class UnknownFact(NamedTuple):
-    """A place that leaves open what a pool can launch: why, and the fact that is `missing` where that is why."""
-
-    at: Node
-    reason: str
-    missing: Missing | None = None
-
-    def skip(self, prefix: str = "", suffix: str = "") -> Skip:
-        """A skip for this reason, with what a rule says around it."""
-        text = f"{prefix}{self.reason}{suffix}"
-        if self.missing is None:
-            return Skip(self.at, text)
-        return Skip(self.at, text, self.missing.transient, self.missing.kind)
+def unknown_fact(at: Node, reason: str, missing: Missing | None = None) -> Gap:
+    """Return what leaves open what a pool can launch: why, and the fact that is `missing` where that is why."""
+    if missing is None:
+        return Gap(at, "fact", reason)
+    return Gap(at, "fact", reason, fact=missing.kind, transient=missing.transient)
 
 
 class Image(NamedTuple):
@@ -122,7 +115,7 @@ class ImageSet(NamedTuple):
     """
 
     images: tuple[Image, ...]
-    unknown: tuple[UnknownFact, ...] = ()
+    unknown: tuple[Gap, ...] = ()
     problems: tuple[ImageProblem, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
     ami_family: str | None = None

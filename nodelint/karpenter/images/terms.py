@@ -14,7 +14,7 @@ from nodelint.ec2.questions import id_question, image_question
 from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed_over, why_unseen
 from nodelint.karpenter.images.families import of_arch
 from nodelint.karpenter.images.names import Match, name_matches, parameter_matches
-from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, UnknownFact
+from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, unknown_fact
 from nodelint.model.manifest import SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
@@ -37,12 +37,9 @@ class _Read(NamedTuple):
 def of_terms(
     field: Node, terms: tuple[SelectorTerm, ...], release: Version, facts: AwsFacts, ami_family: str | None
 ) -> ImageSet:
-    unknown = [
-        UnknownFact(item, "an image term is a placeholder")
-        for item in field.items
-        if item.kind == "scalar" and item.value is UNKNOWN
-    ]
-    rest = [Image(fact.at, None) for fact in unknown]
+    filled_in_later = [item for item in field.items if item.kind == "scalar" and item.value is UNKNOWN]
+    unknown = [unknown_fact(item, "an image term is a placeholder") for item in filled_in_later]
+    rest = [Image(item, None) for item in filled_in_later]
     problems: list[ImageProblem] = []
     found: list[tuple[_Read, TermImages]] = []
     for term in terms:
@@ -55,7 +52,7 @@ def of_terms(
         if read.open:
             rest += read.images or (read.asked,)
             if read.reason is not None:
-                unknown.append(UnknownFact(read.asked.at, read.reason))
+                unknown.append(unknown_fact(read.asked.at, read.reason))
             continue
         finds = _find(read, facts)
         found.append((read, finds))
@@ -63,7 +60,7 @@ def of_terms(
             rest += read.images or (read.asked,)
             if read.reason is not None:
                 why = finds.missing.reason if facts else read.reason
-                unknown.append(UnknownFact(read.asked.at, why, finds.missing))
+                unknown.append(unknown_fact(read.asked.at, why, finds.missing))
     images, found = _chosen(found, release, facts)
     return ImageSet(
         (*images, *rest),

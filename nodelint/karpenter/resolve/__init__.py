@@ -16,7 +16,7 @@ from nodelint.ec2.catalog import NAME_KEYS, Catalog, is_newer_name, named_elsewh
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
-from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
+from nodelint.karpenter.images import Image, ImageSet, aliases_with, image_since, images_of, unknown_fact
 from nodelint.karpenter.resolve.accelerators import (
     CheaperEquivalent,
     accelerated,
@@ -64,6 +64,7 @@ from nodelint.karpenter.resolve.pool_overlap import (
 )
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
 from nodelint.karpenter.resolve.zones import INTERRUPTIBLE, places_of
+from nodelint.model.gap import Gap
 from nodelint.model.keys import (
     ACCELERATOR_COUNT,
     ARCH,
@@ -192,13 +193,13 @@ def resolve(
     )
 
 
-def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str], ...], list[UnknownFact]]:
+def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str], ...], list[Gap]]:
     """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
         reasons.append((_not_listed(supply.view), not_listed()))
         reasons.append((_too_small(supply.view), "EKS Auto Mode launches types of 2 CPUs and more, from `medium` on"))
-    unknown: list[UnknownFact] = []
+    unknown: list[Gap] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
         reasons += unfit
@@ -233,27 +234,27 @@ def _not_listed(view: Catalog) -> TypeSet:
     return old | view.having_value(FAMILY, *facts["families_left_out"])
 
 
-def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
+def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Gap]:
     """The lines whose effect cannot be determined from what is known."""
     known = [line for line in lines if line.known]
     places = supply.places
     if supply.images.os is None:
         on_os = (line for line in known if normalize(line.key) in (OS, WINDOWS_BUILD))
-        yield from (UnknownFact(line.node, "the class's operating system is not known") for line in on_os)
+        yield from (unknown_fact(line.node, "the class's operating system is not known") for line in on_os)
     if places is None or not places.reservations_known:
         reserved = (line for line in known if reserved_only(folded, line.key, supply.node_class, supply.view))
-        yield from (UnknownFact(line.node, RESERVED) for line in reserved)
+        yield from (unknown_fact(line.node, RESERVED) for line in reserved)
     elif places.reserved:
         asking = (line for line in known if normalize(line.key) == INTERRUPTIBLE in places.keys)
-        yield from (UnknownFact(line.node, "which reservations can be interrupted is not known") for line in asking)
+        yield from (unknown_fact(line.node, "which reservations can be interrupted is not known") for line in asking)
     yield from _on_enclaves(lines, supply.node_class, supply.view.version)
     for line in lines:
         values = line.values if line.operator == "In" else ()
         if named := named_elsewhere(normalize(line.key), values, supply.view):
-            yield UnknownFact(line.node, f"`{short(named[0])}` {ELSEWHERE}")
+            yield unknown_fact(line.node, f"`{short(named[0])}` {ELSEWHERE}")
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
-            yield UnknownFact(line.node, _MALFORMED)
+            yield unknown_fact(line.node, _MALFORMED)
 
 
 def sizes_left_out(pool: NodePool) -> Sequence[str]:
@@ -264,19 +265,19 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
-) -> Iterable[UnknownFact]:
+) -> Iterable[Gap]:
     """Why no known type says nothing: a newer one may be what is asked for."""
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()
         new = [value for value in named if is_newer_name(value, supply.view) and value not in supply.view.values(key)]
         if new and not named_elsewhere(key, new, supply.view):
-            yield UnknownFact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
+            yield unknown_fact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
             return
     name = newer_type(folded, supply.view, sizes_left_out(pool))
     at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
     if name is not None and at is not None:
-        yield UnknownFact(at.node, f"`{name.partition('.')[0]}` {ELSEWHERE}")
+        yield unknown_fact(at.node, f"`{name.partition('.')[0]}` {ELSEWHERE}")
 
 
 def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
@@ -304,36 +305,34 @@ def _no_class(pool: NodePool, why: str | None) -> ImageSet:
         at, reason = ref.node.get("name") or ref.node, "the name of the class is a placeholder"
     else:
         at, reason = ref.node.get("name") or ref.node, why or f"the class `{ref.name}` is not among the files"
-    return ImageSet((Image(at, None),), (UnknownFact(at, reason),))
+    return ImageSet((Image(at, None),), (unknown_fact(at, reason),))
 
 
-def _unknown_lines(pool: NodePool) -> Iterable[UnknownFact]:
+def _unknown_lines(pool: NodePool) -> Iterable[Gap]:
     where = pool.requirements_node
     if pool.partial and not pool.of_values:
-        yield UnknownFact(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
+        yield unknown_fact(pool.name_node, "the NodePool is a part; the rest of its requirements is elsewhere")
     if where is not None:
         for node in (where, *where.items):
             if node.kind == "scalar" and node.value is UNKNOWN:
-                yield UnknownFact(node, "a placeholder stands for requirements")
+                yield unknown_fact(node, "a placeholder stands for requirements")
             elif node.kind == "scalar" and node.value is None:
                 continue
             elif node.kind != ("sequence" if node is where else "mapping"):
-                yield UnknownFact(node, _MALFORMED)
+                yield unknown_fact(node, _MALFORMED)
     for line in pool.requirements:
         if not line.known:
-            yield UnknownFact(line.node, _why_unknown(line))
+            yield unknown_fact(line.node, _why_unknown(line))
     for label in pool.template_labels:
         if label.key is UNKNOWN or label.value is UNKNOWN:
-            yield UnknownFact(label.node, "a label of the template is a placeholder")
+            yield unknown_fact(label.node, "a label of the template is a placeholder")
 
 
-def _on_enclaves(
-    lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version
-) -> Iterable[UnknownFact]:
+def _on_enclaves(lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version) -> Iterable[Gap]:
     """A class with enclaves, and lines on their label: which types have them is in no published table."""
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
-        yield UnknownFact(enabled, ENCLAVES)
+        yield unknown_fact(enabled, ENCLAVES)
     for line in lines if NITRO_SANDBOX in well_known(release) else ():
         requirement = line.requirement
         if (
@@ -341,7 +340,7 @@ def _on_enclaves(
             and requirement.key == NITRO_SANDBOX
             and requirement.admits("true") != requirement.admits("false")
         ):
-            yield UnknownFact(line.node, ENCLAVES)
+            yield unknown_fact(line.node, ENCLAVES)
 
 
 def _why_unknown(line: RequirementLine) -> str:

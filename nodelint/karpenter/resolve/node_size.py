@@ -159,6 +159,11 @@ class NodeSizes:
         )
         return min(placed, key=lambda pair: (-pair[0], pair[1]))
 
+    def most_capacity(self, resource: str, types: TypeSet) -> int:
+        """The most that a node of some types has of a resource, as far as is known; 0 without types."""
+        known = (amount for amount in types.select(self._column(resource).capacity) if amount != _ENOUGH)
+        return max(known, default=0)
+
     def _column(self, resource: str) -> SizeColumn:
         """How much of a resource the nodes of each type have, in the order of names."""
         found = self._columns.get(resource)
@@ -201,8 +206,8 @@ class NodeSizes:
         """The IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
         if self._family["pods"] is None or self._view.label(name, OS) != "windows":
             return None
-        network = self._view.network(name)
-        return (network.ipv4_per_interface - 1 if network else 0) * ONE
+        addresses = self._view.addresses_per_interface(name)
+        return (addresses - 1 if addresses is not None else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str | None]:
         """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.

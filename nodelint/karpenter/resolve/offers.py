@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
-from nodelint.karpenter.images import ImageSet, UnknownFact, excluded_prefix
+from nodelint.karpenter.images import ImageSet, excluded_prefix, unknown_fact
 from nodelint.karpenter.resolve.allocatable import lacking
+from nodelint.model.gap import Gap
 from nodelint.model.keys import CAPACITY_TYPE, HYPERVISOR, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves
@@ -90,11 +91,11 @@ def note(
 
 def class_rules(
     node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
-) -> tuple[list[tuple[TypeSet, str]], list[UnknownFact]]:
+) -> tuple[list[tuple[TypeSet, str]], list[Gap]]:
     """The types that a class leaves out whatever a (static) pool asks, with the reason; and what is unknown."""
     release = view.version
     removed: list[tuple[TypeSet, str]] = []
-    unknown: list[UnknownFact] = []
+    unknown: list[Gap] = []
     prefix = excluded_prefix(images.ami_family, release)
     if prefix is not None:
         removed.append((view.starting_with(prefix), f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
@@ -108,7 +109,7 @@ def class_rules(
     if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", release):
         reason = "fewer network cards or interfaces than the class asks for"
         removed.append((_lacking_interfaces(interfaces.items, view), reason))
-        unknown.append(UnknownFact(interfaces, "which old types have no ENA interface is known to AWS only"))
+        unknown.append(unknown_fact(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
     if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", release):
         types = view.all_types - view.having_value(HYPERVISOR, "nitro")
@@ -116,10 +117,10 @@ def class_rules(
     nested = spec.find("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
     if nested is not None and nests and behaves("checks-nested-virtualization", release):
-        unknown.append(UnknownFact(nested, "which types can nest virtual machines is known to AWS only"))
+        unknown.append(unknown_fact(nested, "which types can nest virtual machines is known to AWS only"))
     group = spec.get("placementGroupSelector")
     if group is not None and group.kind == "mapping" and behaves("checks-placement-group", release):
-        unknown.append(UnknownFact(group, "which types the placement group takes is known to AWS only"))
+        unknown.append(unknown_fact(group, "which types the placement group takes is known to AWS only"))
     return removed, unknown
 
 

@@ -17,7 +17,7 @@ from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import Version
 
-_LIMITS_NODES = Version(1, 12, 0)
+_LIMITS_NODES = Version(1, 11, 0)
 """The first release that limits the number of nodes."""
 
 

@@ -10,10 +10,10 @@ from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
-from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.capacity import NodeCapacity
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
+from nodelint.model.gap import Gap
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
 from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version, has_defect
@@ -128,7 +128,7 @@ class Resolution:
         candidates: TypeSet,
         types_by_image: tuple[TypeSet, ...],
         unlaunchable: tuple[Unlaunchable, ...],
-        unknown: tuple[UnknownFact, ...],
+        unknown: tuple[Gap, ...],
         notes: tuple[tuple[Node, str], ...] = (),
     ) -> None:
         self.pool = pool

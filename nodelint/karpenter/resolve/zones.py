@@ -19,9 +19,10 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
 from nodelint.ec2.type_set import NONE, TypeSet, union
-from nodelint.karpenter.images import UnknownFact
+from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.selectors import reservations_of, subnets_of
+from nodelint.model.gap import Gap
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import behaves
@@ -74,7 +75,7 @@ class LaunchPlaces(NamedTuple):
     reserved: tuple[Offer, ...] = ()
     full: frozenset[str] = frozenset()
     removed: tuple[tuple[TypeSet, str], ...] = ()
-    unknown: tuple[UnknownFact, ...] = ()
+    unknown: tuple[Gap, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
 
     @property
@@ -152,7 +153,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
             return None
         at = _subnet_terms(node_class)
         if at is not None:
-            unknown.append(UnknownFact(at, f"which types the zones offer is not known: {missing.reason}", missing))
+            unknown.append(unknown_fact(at, f"which types the zones offer is not known: {missing.reason}", missing))
     common = _zone_labels(zones or (sold.offered if sold is not None else ()), facts.region)
     offered = {zone: view.all_types if sold is None else sold.offered.get(zone, NONE) for zone in common}
     keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
@@ -292,7 +293,7 @@ def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
 _UNREAD = "the class's zones are not known: what its subnet terms find cannot be determined from the file"
 
 
-def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[UnknownFact]]:
+def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[Gap]]:
     """The subnets that a class finds, or None and why they are not known."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
@@ -300,13 +301,13 @@ def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Su
     finds = subnets_of(node_class, facts)
     unknown = []
     if not finds.terms or len(finds.terms) < len(at.items) or not finds.whole:
-        unknown.append(UnknownFact(at, _UNREAD))
+        unknown.append(unknown_fact(at, _UNREAD))
     for term in finds.terms:
         if term.missing is not None:
             why = f"the class's zones are not known: {term.missing.reason}"
-            unknown.append(UnknownFact(term.node, why, term.missing))
+            unknown.append(unknown_fact(term.node, why, term.missing))
         elif term.found is None:
-            unknown.append(UnknownFact(term.node, _UNREAD))
+            unknown.append(unknown_fact(term.node, _UNREAD))
     return (None if unknown else finds.known), unknown
 
 

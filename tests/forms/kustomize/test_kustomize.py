@@ -230,8 +230,8 @@ def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: 
     stopped = build_files(tmp_path / "a", "patches: [{path: p.yaml}]\n", {"dev/p.yaml": other})
     assert not isinstance(stopped, BuiltOverlay)
     assert stopped.fails
-    assert stopped.why.reason == ("the patch is for karpenter.sh/v1 NodePool `gpu`, and the overlay has none")
-    assert (stopped.why.path.rpartition("/")[2], stopped.why.line) == ("p.yaml", 4)
+    assert stopped.reason == ("the patch is for karpenter.sh/v1 NodePool `gpu`, and the overlay has none")
+    assert (stopped.path.rpartition("/")[2], stopped.line) == ("p.yaml", 4)
     text = "patches: [{path: p.yaml, target: {kind: NodePool, name: gpu}}]\n"
     idle = build_files(tmp_path / "b", text, {"dev/p.yaml": other})
     assert isinstance(idle, BuiltOverlay)
@@ -258,8 +258,8 @@ def test_what_is_not_built_is_named_with_its_line(tmp_path: Path, kustomization:
     outcome = build_folder(tmp_path / "dev")
     assert outcome is not None
     assert not isinstance(outcome, BuiltOverlay)
-    assert reason in outcome.why.reason
-    assert outcome.why.line == (2 if base else 1)
+    assert reason in outcome.reason
+    assert outcome.line == (2 if base else 1)
 
 
 def test_remote_bases_and_generators_are_named_and_the_rest_is_built(tmp_path: Path) -> None:

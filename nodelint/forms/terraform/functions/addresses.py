@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.functions.collections import Function, take_integer, take_text
-from nodelint.forms.terraform.nodes import EvaluationFailure, scalar, sequence
+from nodelint.forms.terraform.nodes import EvaluationFailure
 
 if TYPE_CHECKING:
     import ipaddress

@@ -6,18 +6,16 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from nodelint.forms.lib.made_nodes import Collection, mapping, sequence
 from nodelint.forms.terraform.nodes import (
-    Collection,
     EvaluationFailure,
     collection_of,
     is_known,
     is_null,
     is_unknown,
     key_node,
-    mapping,
     number_of,
     same_form,
-    sequence,
     sorted_entries,
     text_of,
     unknown,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.encode import json_pieces, yaml_pieces
 from nodelint.forms.terraform.evaluate import calculated
 from nodelint.forms.terraform.functions.addresses import ADDRESSES
@@ -28,10 +29,7 @@ from nodelint.forms.terraform.nodes import (
     is_known,
     is_unknown,
     joined,
-    mapping,
     same_form,
-    scalar,
-    sequence,
     sorted_entries,
     unknown,
 )

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from nodelint.forms.terraform.encode import UNSET, json_pieces
+from nodelint.forms.lib.made_nodes import UNSET, scalar, sequence
+from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.functions.collections import (
     Function,
     has_clusters,
@@ -22,8 +23,6 @@ from nodelint.forms.terraform.nodes import (
     is_unknown,
     joined,
     number_of,
-    scalar,
-    sequence,
     unknown,
 )
 from nodelint.forms.terraform.types import BOOL, convert

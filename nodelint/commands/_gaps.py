@@ -1,0 +1,39 @@
+"""What a command says of all that its run could not read or judge."""
+
+from __future__ import annotations
+
+from nodelint.commands import say
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
+    from nodelint.inventory import Inventory
+    from nodelint.model.gap import Gap
+
+
+def say_gaps(
+    found: Discovery,
+    inventory: Inventory,
+    settings: Settings,
+    providers: Collection[str] = (),
+    named_paths: Collection[str] = (),
+) -> list[Gap]:
+    """Say what could not be read or judged; all of it, with what `unreadable` says at the end of a run.
+
+    Objects of some `providers` are not left out by the command. Of files of `named_paths` nothing is added.
+    """
+    from nodelint.inventory.gaps import list_gaps
+
+    gaps = [
+        gap
+        for gap in list_gaps(found, inventory, settings.tools)
+        if gap.object is None or gap.object.provider not in providers
+    ]
+    for gap in gaps:
+        if not gap.fails and gap.path not in named_paths:
+            say(f"{gap.file_place}: {gap.sentence}")
+    return gaps

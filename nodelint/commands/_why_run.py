@@ -1,0 +1,280 @@
+"""What `nodelint why` does with its flags and configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nodelint.base.printable import escaped_json
+from nodelint.base.tuples import NamedTuple
+from nodelint.commands import CLEAN, UNUSABLE, discovered, echo, now, say, session_of, settings_of, stop, unreadable
+from nodelint.commands._dumps import ask_cluster, read_texts_of
+from nodelint.commands._facts import facts_for
+from nodelint.commands._flags import FactFlags
+from nodelint.commands._gaps import say_gaps
+from nodelint.commands._output import Output, outputs_of
+from nodelint.commands._terminal import look
+from nodelint.files.safe_read import error_reason
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from nodelint.commands._flags import WhyFlags
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
+    from nodelint.releases.settings import ControllerFacts
+    from nodelint.why import Known
+    from nodelint.why.answer import Answers
+    from nodelint.why.dump import Dump
+    from nodelint.why.objects import DumpObjects
+    from nodelint.why.state import NodeState
+
+    Wanted = tuple[frozenset[str], frozenset[str], tuple[str, ...]]
+
+_PATH = "cluster.yaml"
+"""The name of the text in which the objects of a dump stand as manifests."""
+
+
+def explain_nodes(
+    dumps: Sequence[str],
+    from_cluster: bool,
+    manifests: Sequence[str],
+    wanted: Wanted,
+    outputs: Sequence[Output],
+    output: str | None,
+    **flags: Unpack[WhyFlags],
+) -> None:
+    """Read the dump, explain its nodes, and print; ends the run. `flags` are settings, and about facts."""
+    from nodelint.why.dump import read_dump
+
+    fact_flags = FactFlags.read(flags)
+    formats = outputs_of(outputs, output)
+    if from_cluster and dumps:
+        stop("--from-cluster and files exclude each other: both say what the cluster holds")
+    if not from_cluster and not dumps:
+        stop("no dump is named: name a file of `kubectl get ... -o yaml`, - for standard input, or --from-cluster")
+    settings = settings_of(flags, manifests)
+    texts, complete_kinds = ask_cluster() if from_cluster else (read_texts_of(dumps), frozenset())
+    try:
+        dump = read_dump(texts)
+    except ValueError as error:
+        stop(str(error))
+    if not (dump.has_kind("Node") or dump.has_kind("NodeClaim")):
+        stop("the dump holds neither nodes nor NodeClaims: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`")
+    run = _Run(dump, settings, session_of(settings), fact_flags, tuple(manifests), complete_kinds)
+    answers = _filter(_explain(run, dumps, wanted), wanted)
+    bad = _write(formats, answers)
+    for path, reason in bad:
+        say(f"{path}: {reason}")
+    sys.exit(UNUSABLE if bad else CLEAN)
+
+
+class _Run(NamedTuple):
+    """A run: the dump, the configuration, and which kinds were asked of a cluster in full."""
+
+    dump: Dump
+    settings: Settings
+    session: Session
+    fact_flags: FactFlags
+    manifests: tuple[str, ...]
+    complete_kinds: frozenset[str]
+
+
+def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
+    from nodelint.why import explain
+    from nodelint.why.objects import read_objects
+
+    found = discovered(run.manifests, run.settings) if run.manifests else None
+    if found is not None:
+        unreadable(found)
+    objects = read_objects(run.dump, _PATH)
+    known = _known(run, objects, found)
+    resolutions, unresolved = _resolve(run, objects, known.release, dumps)
+    names, pools, _ = wanted
+
+    def is_wanted(state: NodeState) -> bool:
+        called = not names or state.name in names or state.claim_name in names
+        return called and (not pools or state.pool in pools)
+
+    answers = explain(run.dump, objects, resolutions, known._replace(unresolved=unresolved), is_wanted)
+    if not answers.nodes and (names or pools):
+        what = ", ".join(sorted([*names, *(f"NodePool/{pool}" for pool in pools)]))
+        stop(f"no node of the dump is meant by {what}")
+    return answers
+
+
+def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
+    """Return releases, settings and places of a run."""
+    from nodelint.fit.pools import DEFAULT_POLICIES, read_policies
+    from nodelint.why import Known
+    from nodelint.why.examiner import Places
+    from nodelint.why.objects import controller_facts, stated_release
+
+    release, source = run.settings.karpenter, "the flag or the configuration"
+    pools = _manifest_pools(run, found) if found is not None else []
+    if not run.settings.karpenter_named:
+        stated = stated_release(run.dump)
+        of_files = _release_of(run, found, pools) if stated is None else None
+        if stated is not None:
+            release, source = stated, "the Deployment in the dump"
+        elif of_files is not None:
+            release, source = of_files, "the manifests"
+        else:
+            source = "nothing states it: the newest known"
+    facts = controller_facts(objects, release) or _facts_of_files(run, found, pools, release)
+    return Known(
+        now(),
+        release,
+        source,
+        facts.gate("SpotToSpotConsolidation") if facts is not None else None,
+        read_policies(facts) if facts is not None else DEFAULT_POLICIES,
+        Places(dict(_places(pools))),
+        complete_kinds=run.complete_kinds,
+    )
+
+
+def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
+    """Return the NodePools of the manifests."""
+    from nodelint.inventory import read_inventory
+    from nodelint.model.manifest import NodePool
+
+    inventory = read_inventory(found)
+    say_gaps(found, inventory, run.session.settings)
+    return [o for o in inventory.objects() if isinstance(o, NodePool) and isinstance(o.name, str)]
+
+
+def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> Version | None:
+    """Return the newest release that files state for the pools. None where none does."""
+    if found is None or not pools:
+        return None
+    target = run.session.target(choose=run.session.choose(found))
+    stated = [chosen.karpenter for pool in pools for chosen in target.for_object(pool) if not chosen.assumed]
+    return max(stated, default=None)
+
+
+def _facts_of_files(
+    run: _Run, found: Discovery | None, pools: Sequence[NodePool], release: Version
+) -> ControllerFacts | None:
+    """Return the settings of the controller that manifests state. None without manifests."""
+    if found is None or not pools:
+        return None
+    target = run.session.target(choose=run.session.choose(found))
+    return target.stated().for_path(pools[0].source.path, release) if target.stated is not None else None
+
+
+def _places(pools: Sequence[NodePool]) -> list[tuple[tuple[str, str], str]]:
+    """Return where manifests write the fields of pools that an edit may change."""
+    from nodelint.model.finding import find_object_place, span_of, written_place
+
+    found = []
+    for pool in pools:
+        target = f"NodePool/{pool.name}"
+        path, line = find_object_place(pool)
+        found.append(((target, ""), f"{path}:{line}"))
+        for field in _FIELDS:
+            node = pool.node.find(*field.split("."))
+            if node is not None:
+                at = span_of(written_place(node))
+                found.append(((target, field), f"{at.source.path}:{at.source.position(at.start).line}"))
+    return found
+
+
+_FIELDS = (
+    "spec.replicas",
+    "spec.limits",
+    "spec.limits.nodes",
+    "spec.disruption",
+    "spec.disruption.budgets",
+    "spec.disruption.consolidateAfter",
+    "spec.disruption.consolidationPolicy",
+    "spec.template.spec.requirements",
+    "spec.template.spec.terminationGracePeriod",
+)
+
+
+def _resolve(
+    run: _Run, objects: DumpObjects, release: Version, dumps: Sequence[str]
+) -> tuple[list[Resolution], tuple[str, ...]]:
+    """Return what each NodePool of the dump can launch, and those of which that is not known."""
+    from nodelint.model.manifest import EC2NodeClass, NodePool, served
+    from nodelint.rule.context import Context
+    from nodelint.why.objects import stated_kubernetes
+
+    pools = [o for o in objects.found if isinstance(o, NodePool) and isinstance(o.name, str)]
+    ours = [o for o in objects.found if not (isinstance(o, NodePool) and o.provider == "auto-mode")]
+    foreign = [o for o in objects.found if isinstance(o, NodePool) and o.provider == "auto-mode"]
+    classes = [o for o in objects.found if isinstance(o, EC2NodeClass)]
+    paths = [*run.manifests, *(path for path in dumps if path != "-")] or [os.curdir]
+    facts, _ = facts_for(run.fact_flags, run.session, paths, classes, None)
+    kubernetes = run.settings.kubernetes or stated_kubernetes(run.dump)
+    target = run.session.target()._replace(karpenter=release, kubernetes=kubernetes, facts=facts)
+    context = Context(ours, target, foreign=foreign)
+    found, unresolved = [], []
+    for pool in pools:
+        if not served(pool, release):
+            unresolved.append(f"what NodePool/{pool.name} ({pool.api_version}) launches under Karpenter {release}")
+            continue
+        found.append(context.resolution_with_overlays(pool))
+    return found, tuple(unresolved)
+
+
+def _filter(answers: Answers, wanted: Wanted) -> Answers:
+    """Return the answers with one of the wanted reasons. Ends the run where no reason has the name."""
+    reasons = wanted[2]
+    if not reasons:
+        return answers
+    from nodelint.model.messages import did_you_mean
+    from nodelint.why.answer import TITLES
+
+    for word in reasons:
+        if not any(word in code for code in TITLES):
+            stop(
+                f"--reason {word}: there is no such reason{did_you_mean(word, TITLES)}; there are {', '.join(TITLES)}"
+            )
+    remaining = [a for a in answers.nodes if any(word in a.cause.code for word in reasons)]
+    return answers._replace(nodes=tuple(remaining))
+
+
+def _write(formats: Sequence[Output], answers: Answers) -> list[tuple[str, str]]:
+    """Print the answers in all formats. Return the files that could not be written, with the reason."""
+    bad = []
+    for form, path in formats:
+        text = _rendered(form, answers, to_file=path is not None)
+        if path is None:
+            echo(text, nl=False)
+            continue
+        from nodelint.files.atomic_write import replace
+
+        try:
+            replace(path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            bad.append((path, f"not written: {error_reason(error)}"))
+    return bad
+
+
+def _rendered(form: str, answers: Answers, to_file: bool) -> str:
+    if form == "json":
+        import json
+
+        from nodelint.report.why_json import why_json
+
+        return escaped_json(json.dumps(why_json(answers), indent=2, ensure_ascii=False) + "\n")
+    if form == "markdown":
+        from nodelint.report.why_markdown import why_markdown
+
+        return why_markdown(answers)
+    if form == "html":
+        from nodelint.report.why_html import why_html
+
+        return why_html(answers)
+    from nodelint.report.style import PAGE
+    from nodelint.report.why_text import why_text
+
+    return why_text(answers, PAGE if to_file else look(page=True)) + "\n"

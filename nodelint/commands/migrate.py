@@ -1,0 +1,186 @@
+"""`nodelint migrate`: objects of Karpenter become those of EKS Auto Mode, or the other way round."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nodelint.base.printable import screened
+from nodelint.commands import (
+    CLEAN,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo,
+    echo_json,
+    exclude,
+    include,
+    output_format,
+    say,
+    session_of,
+    settings_over_paths,
+    unread,
+    unreadable,
+    versions,
+)
+from nodelint.commands._deadline import timeout_option
+from nodelint.commands._help import GroupedCommand, WordChoice
+from nodelint.commands._shell_completion import files
+from nodelint.commands._terminal import colour_option, look
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.files.discover import Discovery
+    from nodelint.inventory import Inventory
+    from nodelint.migrate import MovedFiles, MoveTarget
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
+    from nodelint.report.migrate import PoolTypes
+    from nodelint.text import Source
+
+_ALSO = r"eks\.amazonaws\.com/(?:instance-|compute-type|nodeclass|capacity-reservation)"
+"""How a file says that it selects nodes of EKS Auto Mode: it may not hold Karpenter's name."""
+
+_EXIT = """
+\b
+Exit codes:
+  0  everything moves, or there is nothing to move
+  1  something is dropped, or left to you; the report names each place
+  2  wrong usage, or a file that could not be read or written; then no
+     file is changed
+  3  an error in nodelint itself
+"""
+
+
+@click.command(cls=GroupedCommand, epilog=_EXIT)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
+@click.option(
+    "--to", "target", required=True, type=WordChoice(["auto-mode", "karpenter"]), help="Whose objects they become."
+)
+@click.option("--write", is_flag=True, help="Write the files. Default: print a diff.")
+@output_format
+@colour_option
+@include
+@exclude
+@versions
+@timeout_option
+def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **flags: Any) -> None:
+    """Move NodePools, classes and selectors between Karpenter and EKS Auto Mode.
+
+    An EC2NodeClass becomes a NodeClass of eks.amazonaws.com/v1, or the other way round. References, labels of
+    requirements and the node selectors and affinities of workloads move along. Comments, order and layout stay. A
+    field that the other side does not have is dropped or left, and named with its place and what to do.
+
+    Without --write, the diff is printed on standard output and the report on standard error. Files that come from
+    values of a chart or from variables of Terraform are edited where the value is written; what no edit reaches is
+    listed as a change by hand.
+
+    \b
+    Examples:
+      nodelint migrate --to auto-mode clusters/prod
+      nodelint migrate --to karpenter --write pool.yaml class.yaml
+      nodelint migrate --to auto-mode --format json > move.json
+    """
+    from nodelint.inventory import build, read_inventory
+    from nodelint.migrate import left_in_rendered, migrate
+
+    settings = settings_over_paths(flags, paths)
+    found = discovered(paths or (".",), settings, _ALSO)
+    session_of(settings)
+    inventory = read_inventory(found)
+    found.unreadable += unread(found, "not moved")
+    made = migrate(inventory.files, target)
+    after = build(made.new, None, inventory.folder_files)
+    made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)))
+    types = _list_types(inventory, after, settings.karpenter, target)
+    written = write and not found.unreadable and _write(made, found)
+    _show(made, target, types, form, write, written)
+    unreadable(found)
+    if found.unreadable:
+        sys.exit(UNUSABLE)
+    sys.exit(CLEAN if made.is_whole else FOUND)
+
+
+def _show(
+    made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], form: str, write: bool, written: bool
+) -> None:
+    """Print the report; without `write` the diff is what standard output carries."""
+    from nodelint.report import migrate as report
+
+    if form == "json":
+        echo_json(report.migrate_json(made, target, types, written))
+        return
+    shown = look(page=True)
+    if not write:
+        from nodelint.report.unified_diff import coloured, unified
+
+        for old, new in made.changed:
+            diff = screened("".join(unified(old, new)), commands=True)
+            echo(coloured(diff, look().style), nl=False, commands=True)
+    echo(report.migrate_text(made, target, types, written, shown), err=not write)
+
+
+def _write(made: MovedFiles, found: Discovery) -> bool:
+    """Write the files, or none: where one cannot be written, those before it become what they were."""
+    from nodelint.files.atomic_write import replace
+    from nodelint.files.safe_read import error_reason
+
+    done: list[tuple[Source, Source]] = []
+    for old, new in made.changed:
+        try:
+            replace(new.path, new.data, before=old.data)
+        except OSError as error:
+            found.unreadable.append((new.path, f"not written, and no other file is: {error_reason(error)}"))
+            for earlier_old, earlier_new in reversed(done):
+                try:
+                    replace(earlier_old.path, earlier_old.data, before=earlier_new.data)
+                except OSError as again:
+                    say(f"{earlier_old.path}: stays changed: {error_reason(again)}")
+            return False
+        done.append((old, new))
+    return True
+
+
+def _list_types(before: Inventory, after: Inventory, release: Version, target: MoveTarget) -> list[PoolTypes]:
+    """The instance types of each pool that moves, before and after."""
+    from nodelint.migrate import is_of_other_side
+    from nodelint.model.manifest import NodePool
+    from nodelint.report.migrate import PoolTypes
+
+    def pools_of(inventory: Inventory) -> list[NodePool]:
+        return [obj for obj in inventory.objects(foreign=True) if isinstance(obj, NodePool)]
+
+    old, new = pools_of(before), pools_of(after)
+    if len(old) != len(new):
+        return []
+    found = []
+    for a, b in zip(old, new, strict=True):
+        if is_of_other_side(a, target) and not a.partial:
+            reason = _why_unknown(a)
+            types = None if reason else _types(a, release)
+            found.append(PoolTypes(a.label, types, None if reason else _types(b, release), reason))
+    return found
+
+
+def _why_unknown(pool: NodePool) -> str:
+    """Why the instance types of a pool are not known; empty where they are."""
+    if any(not line.known for line in pool.requirements):
+        return "a requirement holds a value that is not known"
+    where = pool.requirements_node
+    if where is not None and any(item.kind != "mapping" for item in where.items):
+        return "a requirement is not known"
+    return ""
+
+
+def _types(pool: NodePool, release: Version) -> frozenset[str]:
+    """The instance types that a pool can launch, whatever their images are."""
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.karpenter.resolve import resolve
+
+    catalog = Catalog.bundled()
+    found = resolve(pool, None, catalog, release)
+    return frozenset(catalog.for_release(release).names_in(found.candidates))

@@ -1,0 +1,79 @@
+"""`nodelint why`: why a node stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nodelint.commands import exclude, versions
+from nodelint.commands._deadline import timeout_option
+from nodelint.commands._facts import facts_options
+from nodelint.commands._help import GroupedCommand
+from nodelint.commands._output import WHY_FORMATS, options_for
+from nodelint.commands._shell_completion import files
+from nodelint.commands._terminal import colour_option
+from nodelint.commands._why_run import explain_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from nodelint.commands._flags import WhyFlags
+    from nodelint.commands._output import Output
+
+
+_EXIT = """
+\b
+Exit codes:
+  0  done
+  2  wrong usage or configuration, or a file that could not be read
+  3  an error in nodelint itself
+"""
+
+
+@click.command(cls=GroupedCommand, epilog=_EXIT)
+@click.argument("dumps", nargs=-1, metavar="[DUMP]...", shell_complete=files)
+@click.option("--from-cluster", is_flag=True, help="Run kubectl with its current context; it only reads.")
+@click.option(
+    "--manifests",
+    multiple=True,
+    metavar="PATH",
+    shell_complete=files,
+    help="Where the NodePools are written: edits name the file and the line. Repeatable.",
+)
+@click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only this node or NodeClaim. Repeatable.")
+@click.option("--nodepool", "pools", multiple=True, metavar="NAME", help="Only nodes of this NodePool. Repeatable.")
+@click.option("--reason", "reasons", multiple=True, metavar="WORD", help="Only nodes with this reason: pdb, budget.")
+@options_for(WHY_FORMATS)
+@colour_option
+@exclude
+@facts_options
+@versions
+@timeout_option
+def command(
+    dumps: Sequence[str],
+    from_cluster: bool,
+    manifests: Sequence[str],
+    nodes: Sequence[str],
+    pools: Sequence[str],
+    reasons: Sequence[str],
+    outputs: Sequence[Output],
+    output: str | None,
+    **flags: Unpack[WhyFlags],
+) -> None:
+    """Show why each node stays: the first thing that keeps Karpenter from removing it, and what would change that.
+
+    DUMP is what kubectl prints of a cluster, as YAML or JSON: a file, a folder of them, or - for standard input.
+    The checks are those of Karpenter's disruption controller, in the order of its release, at the time of the run;
+    NODELINT_NOW names another time. What is not known is said, and no node is said to go that may stay.
+
+    \b
+    Examples:
+      kubectl get nodes,nodeclaims,nodepools,ec2nodeclasses,pods,pdb,daemonsets,
+        deployments,pvc,pv,events -A -o yaml | nodelint why -
+      nodelint why cluster.yaml --nodepool default --manifests clusters/prod
+      nodelint why --from-cluster --reason pdb
+    """
+    wanted = (frozenset(nodes), frozenset(pools), tuple(reasons))
+    explain_nodes(dumps, from_cluster, manifests, wanted, outputs, output, **flags)

@@ -1,0 +1,70 @@
+"""The files of a revision in a folder of their own: the old side of a change that git knows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import error_reason
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.files.globs import Globs
+
+
+class UnreadRevision(Exception):
+    """A revision of which no files can be had, and why."""
+
+
+@contextmanager
+def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator[tuple[str, list[str], str]]:
+    """A folder with the files of a revision, the paths in it, and the top of the repository.
+
+    None stands for the place at which the branch left the default branch. `include` are files that are read too.
+    Raise UnreadRevision where git cannot tell.
+    """
+    from nodelint.files.discover import is_text_of_others, may_hold_objects
+    from nodelint.files.git.git_revision import base, commit, list_changed, write_files
+    from nodelint.files.git.repository import GitError, repository
+
+    for path in paths:
+        gate.admit(path)
+    first = next((path for path in paths if os.path.exists(path)), os.curdir)
+    folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
+    with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
+        into = os.path.realpath(made)
+        try:
+            where = repository(folder)
+            above = where.top
+            at = base(where) if name is None else commit(where, name)
+            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
+            changed = list_changed(where, at)
+            write_files(
+                where,
+                at,
+                into,
+                lambda path: may_hold_objects(os.path.join(where.top, path), include),
+                lambda path: is_text_of_others(path) and (path in changed or _names_karpenter(where.top, path)),
+            )
+        except GitError as error:
+            raise UnreadRevision(f"--against {name}: {error}" if name is not None else f"{error}") from error
+        except OSError as error:
+            raise UnreadRevision(f"{into}: {error_reason(error)}") from error
+        moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
+        yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
+
+
+def _names_karpenter(top: str, path: str) -> bool:
+    """Whether a file of the work tree names Karpenter: what it was before is compared with it."""
+    try:
+        return b"karpenter." in gate.read(os.path.join(top, path), _LARGEST, within=top)
+    except OSError:
+        return False
+
+
+_LARGEST = 4 << 20

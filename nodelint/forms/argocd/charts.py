@@ -1,0 +1,126 @@
+"""Charts that Applications and ApplicationSets of Argo CD install, and the values that they give."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+
+from nodelint.files.safe_read import find_top
+from nodelint.forms.argocd.application_sets import list_applications
+from nodelint.forms.lib.chart_values import (
+    RepositoryTree,
+    ValuesLayer,
+    merge_layer,
+    read_block,
+    read_setting,
+)
+from nodelint.forms.requests import InstallChart
+from nodelint.text import Node, Source
+from nodelint.text.missing import items_of, text_of
+from nodelint.text.nodes import UNKNOWN
+
+ARGO = "argoproj.io/"
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The charts of the repository that an Application, or each of a set, installs."""
+    if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
+        return
+    for release in list_sources(root, tree.read_file):
+        path, helm = text_of(release.get("path")), release.get("helm")
+        if path and helm is not None:
+            folder = os.path.normpath(os.path.join(tree.home, path))
+            yield InstallChart(folder, list(argo_layers(helm, folder, tree)))
+
+
+def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
+    """The sources of the Applications that an object is, or makes; `read_file` reads one by its absolute path."""
+    kind = root.get("kind")
+    for spec in _application_specs(root, str(kind.value), read_file) if kind is not None else ():
+        several, single = spec.get("sources"), spec.get("source")
+        yield from several.items if several is not None else ()
+        if single is not None:
+            yield single
+
+
+def _application_specs(root: Node, kind: str, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
+    """The specs of the Applications that an object is, or makes."""
+    spec = root.get("spec")
+    if kind == "Application" and spec is not None:
+        yield spec
+    elif kind == "ApplicationSet":
+        yield from list_applications(root, read_file)
+
+
+def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """What a source of an Application gives to its chart, the weakest first.
+
+    `folder` is that of the chart; None for a chart of a registry, whose own files are not in the repository.
+    """
+    files = helm.get("valueFiles")
+    for node in files.items if files is not None else ():
+        name = text_of(node)
+        of_another = re.match(r"\$[\w-]+/", name)
+        within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
+        above = tree.home if of_another is not None or name.startswith("/") else folder
+        root = tree.read_values(above, within, node) if name and "://" not in name and above is not None else None
+        if root is None and not (folder is None and name == "values.yaml"):
+            tree.gaps.append(node)
+        if root is not None and (
+            folder is None or os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml")
+        ):
+            yield merge_layer(root)
+    yield from _argo_inline(helm, tree)
+    parameters = helm.get("parameters")
+    for node in parameters.items if parameters is not None else ():
+        key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
+        if key is not None and value is not None:
+            typed = forced is None or forced.value is not True
+            if (layer := read_setting(text_of(key), key, value, typed)) is not None:
+                yield layer
+            else:
+                tree.gaps.append(node)
+    files = helm.get("fileParameters")
+    for parameter in files.items if files is not None else ():
+        key, place = parameter.get("name"), parameter.get("path")
+        if key is not None and place is not None:
+            content = Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
+            if (layer := read_setting(text_of(key), key, content, typed=False)) is not None:
+                yield layer
+
+
+def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """The values that stand in an Application itself."""
+    text, values = helm.get("values"), helm.get("valuesObject")
+    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
+        yield merge_layer(inner, helm.source)
+    elif text is not None and text.value not in (None, ""):
+        tree.gaps.append(text)
+    if values is not None and values.kind == "mapping":
+        yield merge_layer(values)
+
+
+def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
+    """The values for charts without a template among `charts`, each with the name or the path of the chart."""
+    if not text_of(root.get("apiVersion")).startswith(ARGO):
+        return
+    home = str(find_top(os.path.dirname(os.path.abspath(root.source.path))) or "")
+    for entry in list_written_sources(root):
+        where, helm = entry.get("path"), entry.get("helm")
+        if helm is not None and os.path.normpath(os.path.join(home, text_of(where) or "-")) not in charts:
+            name_node = entry.get("chart") or where
+            shown = name_node.unquoted if name_node is not None else ""
+            for given in filter(None, (helm.get("valuesObject"), helm.get("values"))):
+                values = given if given.kind == "mapping" else read_block(given)
+                if values is not None:
+                    yield shown, values
+
+
+def list_written_sources(root: Node) -> Iterator[Node]:
+    """The sources of an Application, or of the template of a set, as they are written."""
+    is_set = text_of(root.get("kind")) == "ApplicationSet"
+    spec = root.find("spec", "template", "spec") if is_set else root.get("spec")
+    if spec is not None:
+        single = spec.get("source")
+        yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))

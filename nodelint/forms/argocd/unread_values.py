@@ -1,0 +1,72 @@
+"""Applications whose values for a chart hold what only the cluster knows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.files.safe_read import find_top
+from nodelint.forms.argocd.charts import ARGO, list_sources, list_written_sources
+from nodelint.forms.input_text import InputText
+from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line
+from nodelint.forms.lib.values import nodes_of
+from nodelint.model.finding import span_of
+from nodelint.text import UNKNOWN, Node
+from nodelint.text.missing import items_of
+from nodelint.text.missing import text_of as read_text
+
+
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """The Applications whose values for a chart hold what is not known here."""
+    for path, source in files.by_path.items():
+        for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
+            if read_text(root.get("apiVersion")).startswith(ARGO):
+                yield from _list_application(root, chart, os.path.dirname(path), files)
+
+
+def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) -> Iterator[InputText]:
+    home = find_top(folder) or files.top
+    holds_code = any(_holds_code(made) for made in list_sources(root, files.read))
+    for entry in list_written_sources(root):
+        where, helm = read_text(entry.get("path")), entry.get("helm")
+        if not where and entry.get("path") is not None:
+            where = entry.get("path").unquoted  # type: ignore[union-attr]
+        if helm is None or not _may_name(where, os.path.relpath(chart, home)):
+            continue
+        for item in items_of(helm.get("fileParameters")):
+            yield from files.list_named(chart, read_text(item.get("path")))
+        if not holds_code:
+            continue
+        names = [item.unquoted for item in items_of(helm.get("valueFiles"))]
+        label = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+        yield InputText(label, in_one_line(helm), span_of(helm))
+        for name in names:
+            above = home if name.startswith(("$", "/")) else chart
+            yield from files.list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
+
+
+def _holds_code(made: Node) -> bool:
+    """Whether the path or the values of an Application hold what only the cluster knows."""
+    parts = [part for part in (made.get("path"), made.get("helm")) if part is not None]
+    return any(node.kind == "scalar" and _is_code(node) for part in parts for node in part.walk())
+
+
+def _is_code(node: Node) -> bool:
+    return node.value is UNKNOWN or (isinstance(node.value, str) and "{{" in node.value)
+
+
+def _may_name(pattern: str, path: str) -> bool:
+    """Whether a path with placeholders may be a path."""
+    if not pattern:
+        return False
+    first, *others = PLACEHOLDER.split(os.path.normpath(pattern))
+    if not others or not path.startswith(first):
+        return first == path
+    at = len(first)
+    for part in others[:-1]:
+        at = path.find(part, at + 1)  # a placeholder stands for one character at least
+        if at < 0:
+            return False
+        at += len(part)
+    return path.endswith(others[-1]) and at < len(path) - len(others[-1])

@@ -1,0 +1,49 @@
+"""What a form has that needs less: nothing is read, rendered, asked or stated."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def _nothing(*_: Any, **__: Any) -> Iterator[Any]:
+    """Return nothing, whatever is asked."""
+    return iter(())
+
+
+read_embedded = find_objects = install_charts = install_known_charts = find_given_values = find_hidden_values = (
+    _nothing
+)
+find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
+find_installs = find_plain_values = list_unread_values = find_including_templates = read_roots = _nothing
+
+
+def _false(*_: Any) -> bool:
+    """Return that it is not so."""
+    return False
+
+
+may_embed = is_part = may_fill = owns = builds_on = _false
+
+
+def is_required(path: str) -> bool:
+    """Return that the tool of the form reads every such file."""
+    return True
+
+
+def _none(*_: Any) -> None:
+    """Return that there is none."""
+
+
+apply_folder = find_fault = find_root_fault = find_missing_path = _none
+read_beside = render = note_gaps = forget = find_patched_folder = _none
+
+
+def writer_of(style: str) -> Any:
+    """Raise `NotEditable`: nodes of the form are edited by hand."""
+    from nodelint.edits.collections import NotEditable
+
+    raise NotEditable("it is edited by hand")

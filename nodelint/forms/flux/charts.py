@@ -1,0 +1,134 @@
+"""Charts that HelmReleases of Flux install, and the values that they give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+
+from nodelint.files.safe_read import find_top, is_inside
+from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_block, read_setting
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.registry import KUSTOMIZE
+from nodelint.forms.requests import InstallChart
+from nodelint.model.gap import FilePlace, Gap
+from nodelint.text import Node, Source
+from nodelint.text.missing import items_of, text_of
+
+HELM_GROUP = "helm.toolkit.fluxcd.io/"
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The chart of the repository that a HelmRelease installs."""
+    chart = text_of(root.find("spec", "chart", "spec", "chart")) if is_helm_release(root) else ""
+    if chart:
+        yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [])
+
+
+def is_helm_release(root: Node) -> bool:
+    """Whether an object is a HelmRelease."""
+    kind = root.get("kind")
+    return text_of(root.get("apiVersion")).startswith(HELM_GROUP) and kind is not None and kind.value == "HelmRelease"
+
+
+def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
+    """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
+    layers: list[ValuesLayer] = []
+    files = root.find("spec", "chart", "spec", "valuesFiles")
+    for number, item in enumerate(files.items if files is not None else ()):
+        found = tree.read_values(tree.home, text_of(item), item)
+        if found is None:
+            return None
+        # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
+        layers.append(ValuesLayer(found.source, partial(_instead, found)) if number == 0 else merge_layer(found))
+    references = root.find("spec", "valuesFrom")
+    for reference in references.items if references is not None else ():
+        node = _find_config_value(reference, root, tree)
+        target = text_of(reference.get("targetPath"))
+        layer = None
+        if node is not None and target:
+            layer = read_setting(target, node, node, True)
+        elif node is not None and (inner := node if node.kind == "mapping" else read_block(node)) is not None:
+            layer = merge_layer(inner)
+        if layer is None:
+            tree.gaps.append(reference)
+        else:
+            layers.append(layer)
+    values = root.find("spec", "values")
+    if values is not None and values.kind == "mapping":
+        layers.append(merge_layer(values))
+    return layers
+
+
+def _instead(values: Node, whole: Node) -> Node:
+    return values
+
+
+def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
+    """The values that a `valuesFrom` of a HelmRelease names; None where they are in a Secret, or not to be found."""
+    tree = RepositoryTree.around(release.source, sources)
+    return _find_config_value(reference, release, tree) if tree is not None else None
+
+
+def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
+    """The values that a ConfigMap of the repository holds for a release: the nearest one; None where two are as near.
+
+    One that a kustomization generates is read from the file that it names.
+    """
+    name, key = text_of(reference.get("name")), text_of(reference.get("valuesKey")) or "values.yaml"
+    if text_of(reference.get("kind")) != "ConfigMap" or not name:
+        return None
+    namespace = text_of(release.find("metadata", "namespace"))
+    around = os.path.dirname(os.path.abspath(release.source.path))
+    found: dict[int, list[Node]] = {}
+    for path, source in tree.sources.items():
+        if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:
+            continue
+        values = list(_config_maps(source, name, namespace, key, tree))
+        shared = len(os.path.commonpath([around, os.path.dirname(path)]))
+        found.setdefault(shared, []).extend(values)
+    nearest = next((values for _, values in sorted(found.items(), reverse=True) if values), [])
+    return nearest[0] if len(nearest) == 1 else None
+
+
+def _config_maps(source: Source, name: str, namespace: str, key: str, tree: RepositoryTree) -> Iterator[Node]:
+    for root in nodes_of(source):
+        if text_of(root.get("kind")) == "ConfigMap" and text_of(root.find("metadata", "name")) == name:
+            own, value = text_of(root.find("metadata", "namespace")), root.find("data", key)
+            if value is not None and (not own or not namespace or own == namespace):
+                yield value
+        generators = root.get("configMapGenerator") if os.path.basename(source.path) in KUSTOMIZE.names else None
+        for node in generators.items if generators is not None else ():
+            files = node.get("files")
+            for item in files.items if files is not None and text_of(node.get("name")) == name else ():
+                own, _, path = text_of(item).rpartition("=")
+                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path, item)
+                if found is not None and (own or os.path.basename(path)) == key:
+                    yield found
+
+
+def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
+    """The values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
+    values = root.find("spec", "values")
+    if values is not None and is_helm_release(root) and _chart_folder(root) not in charts:
+        yield (
+            text_of(root.find("spec", "chart", "spec", "chart")) or text_of(root.find("spec", "chartRef", "name")),
+            values,
+        )
+
+
+def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
+    """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
+    if not is_helm_release(root) or _chart_folder(root) not in charts:
+        return
+    for reference in items_of(root.find("spec", "valuesFrom")):
+        if find_held_values(reference, root, sources) is None:
+            name = f"{text_of(reference.get('kind'))} `{text_of(reference.get('name'))}`"
+            line = reference.source.position(reference.start).line
+            reason = f"the values in the {name} are not known: what they change is not judged"
+            yield Gap(FilePlace(reference.source.path, line), "values", reason)
+
+
+def _chart_folder(root: Node) -> str:
+    home = str(find_top(os.path.dirname(os.path.abspath(root.source.path))) or "")
+    return os.path.normpath(os.path.join(home, text_of(root.find("spec", "chart", "spec", "chart")) or "-"))

@@ -1,0 +1,101 @@
+"""Templates of charts with values filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from nodelint.base.budget import RUN, BudgetSpent
+from nodelint.edits import apply
+from nodelint.forms.given_up import give_up, is_given_up
+from nodelint.forms.helm.charts import ChartFiles
+from nodelint.forms.lib.gotemplate.evaluate import Filled, Holes, fill
+from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+from nodelint.forms.lib.text_map import Back, Uses
+from nodelint.forms.lib.values import own_roots
+from nodelint.model.finding import Edit
+from nodelint.text import Node, Source, SourceText, reread
+
+_INCLUDES = r"\b(?:include|template|tpl)\b"
+
+
+def fill_template(
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
+) -> tuple[Back, ...]:
+    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
+
+    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
+    where they are not just those of the file. With `plain` a template that has none of the values comes to its text.
+    """
+    if values.problems or values.code_masked or len(own_roots(values)) > 1:
+        return ()
+    if is_given_up(template):
+        return ()  # with other values it would take as long
+    try:
+        parts = parse(template.text)
+    except BadTemplate:
+        return ()
+    whole = root or next(iter(own_roots(values)), None)
+    definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
+
+    def attempt(holes: Holes) -> Back | None:
+        filled = fill(template.text, parts, whole, holes, definitions)
+        return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
+
+    return _variants(template, attempt)
+
+
+def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
+    try:
+        RUN.check_time()
+        back = attempt("keys") or attempt("code")
+        if back is None or not back.holes:
+            return () if back is None else (back,)
+        attempted = attempt("some keys") or back
+        none = attempt("nothing")
+    except BudgetSpent as limit:
+        give_up(template, limit)
+        return ()
+    return () if none is None else (back, attempted, none)
+
+
+def _read(
+    template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
+) -> Back | None:
+    """What a template comes to; None where it cannot be read."""
+    result = Source.from_text(template.path, filled.text, template.also)
+    result.part = template.part
+    if result.problems or result.set_aside:
+        return None
+    for segment in filled.segments:
+        if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
+            uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
+    return _ChartBack(template, result, values, filled, uses, sources)
+
+
+class _ChartBack(Back):
+    """Where the result of a chart's template is from."""
+
+    def __init__(
+        self,
+        template: Source,
+        result: Source,
+        values: SourceText,
+        filled: Filled,
+        uses: Uses,
+        sources: Mapping[str, Source],
+    ) -> None:
+        super().__init__(template, result, values, filled, uses)
+        self._sources = sources
+
+    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        own = [edit for edit in edits if edit.source is self.template]
+        others = [edit for edit in edits if edit.source is self.defaults]
+        template = reread(self.template, apply(self.template.text, own)) if own else self.template
+        values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
+        made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
+        if not made or len(own) + len(others) < len(edits):
+            return False
+        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
+        return roots == [document.root.plain() for document in after.documents if document.root is not None]

@@ -1,0 +1,70 @@
+"""Values of Karpenter's chart in files that no installation names, or of a chart that depends on it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.forms.helm.values_files import beside
+from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.registry import TABLE
+from nodelint.model.controller_settings import ControllerInstall, settings_of_values
+from nodelint.text import Source
+from nodelint.text.missing import items_of, text_of
+
+_TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
+"""Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
+_INSTALLS = (
+    r"\b(?:Application|ApplicationSet|HelmRelease|helm_release)\b|\bhelm (?:upgrade|install)\b|(?m:^releases:)"
+)
+
+
+def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+    """The values in a file that no installation names, or that a chart gives to Karpenter's as its dependency."""
+    of_language = TABLE.stating_form(source.path) is not None
+    if not (of_language or source.path.endswith((".yaml", ".yml"))):
+        return
+    if of_language:
+        roots = [document.root for document in source.documents if document.root is not None]
+    else:
+        roots = [] if source.may_be_template else nodes_of(source)
+    for root in roots:
+        if root.kind != "mapping" or root.get("kind") is not None:
+            continue
+        for values in (root, root.get(KARPENTER_CHART)):
+            settings = values.get("settings") if values is not None and values.kind == "mapping" else None
+            if values is None or settings is None or not any(settings.get(key) for key in _TELLTALE):
+                continue
+            version = _find_dependency(source, files) if values is not root else None
+            is_complete = version is not None and _is_alone(source, files)
+            written = tuple(settings_of_values(values, None))
+            yield ControllerInstall(
+                place_of(settings), "the values of a chart", version, written, is_complete, values, (source,)
+            )
+
+
+def _is_alone(values: Source, files: ControllerFiles) -> bool:
+    """Whether a chart has no values but its own: none beside them, and nothing that installs it names others."""
+    folder, name = os.path.split(os.path.abspath(values.path))
+    if name != "values.yaml" or beside(os.path.join(folder, name)):
+        return False
+    chart = os.path.basename(folder)
+    return not any(
+        chart in source.text and re.search(_INSTALLS, source.text)
+        for source in files.sources
+        if os.path.dirname(os.path.abspath(source.path)) != folder
+    )
+
+
+def _find_dependency(values: Source, files: ControllerFiles) -> str | None:
+    """The version of Karpenter's chart on which the chart beside a file of values depends; None where none is."""
+    tree = files.tree(values)
+    chart = tree.read_file(os.path.join(os.path.dirname(os.path.abspath(values.path)), CHART)) if tree else None
+    for root in nodes_of(chart) if chart is not None else ():
+        for node in items_of(root.get("dependencies")):
+            if text_of(node.get("name")) == KARPENTER_CHART:
+                return text_of(node.get("version"))
+    return None

@@ -1,0 +1,103 @@
+"""Files of charts that helm cannot read, or that have to be there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.files.gate import gate
+from nodelint.forms.helm.charts import DefinedNames, find_undefined_include
+from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, templates_around
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+from nodelint.forms.registry import HELM
+from nodelint.forms.rendered import Built
+from nodelint.forms.syntax_check import SyntaxFault, is_mapping
+from nodelint.text import Node, Source
+from nodelint.text.limits import note_limit
+
+CHART = HELM.heads[0]
+_MOST_FILES = 20_000
+"""Files of charts that are looked at: a guard against a tree that holds everything."""
+
+
+def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
+    """The absolute paths of the files of charts that objects stand in, or are built of."""
+    paths = [source.path for source in sources if source.may_be_template]
+    paths += [part for built in builds for part in built.parts]
+    charts = {chart for path in map(os.path.abspath, paths) if (chart := chart_of(path)) is not None}
+    for count, path in enumerate(_list_charts(charts)):
+        if count >= _MOST_FILES:
+            note_limit(path, _MOST_FILES, "files of charts, whose syntax is looked at", 0)
+            return
+        yield path
+
+
+def _list_charts(charts: set[str]) -> Iterator[str]:
+    for chart in sorted(charts):
+        for folder, _, names in gate.walk(chart):
+            for name in sorted(names):
+                if name.endswith((".yaml", ".yml", ".tpl")):
+                    yield os.path.join(folder, name)
+
+
+def is_required(path: str) -> bool:
+    """Whether helm reads a file, or somebody installs the chart with it."""
+    name = os.path.basename(path)
+    return name in (CHART, "values.yaml") or chart_of(path) is not None or re.match(OTHER_VALUES, name) is not None
+
+
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+    """Why helm cannot read a template; `known` remembers the names of the templates of charts."""
+    fault = _find_template_fault(source.text)
+    if fault is not None:
+        return fault
+    names: DefinedNames = known.setdefault("names of templates", {})  # type: ignore[assignment]
+    included = find_undefined_include(source.path, source.text, names)
+    return SyntaxFault(included[0], f"no template of the chart is named `{included[1]}`") if included else None
+
+
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+    """Why helm loads no chart with this Chart.yaml."""
+    lacking = _find_lacking(roots)
+    return SyntaxFault(0, f"the chart has no `{lacking}`") if lacking is not None else None
+
+
+def _find_template_fault(text: str) -> SyntaxFault | None:
+    opened = text.rfind("{{")
+    if opened > text.rfind("}}"):
+        return SyntaxFault(opened, "could not find the `}}` of what begins here")
+    try:
+        parse(text)
+    except BadTemplate:
+        return SyntaxFault(0, "a block of the template has no `end`, or one too many")
+    return None
+
+
+def _find_lacking(roots: Sequence[Node | None]) -> str | None:
+    """The field without which helm loads no chart, where one is missing."""
+    root = roots[0] if roots else None
+    if root is not None and not is_mapping(root):
+        return None
+    return next((name for name in ("name", "version") if root is None or _is_empty(root.get(name))), None)
+
+
+def _is_empty(node: Node | None) -> bool:
+    return node is None or (node.kind == "scalar" and node.value in (None, ""))
+
+
+def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """The first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
+    known: set[str] = set()
+    for source in sources:
+        path = os.path.abspath(source.path)
+        chart = os.path.dirname(templates_around(path) or "") if source.may_be_template else ""
+        outer, below = os.path.split(os.path.dirname(chart))
+        if below != "charts" or chart in known or os.path.lexists(os.path.join(chart, CHART)):
+            continue
+        if os.path.basename(chart).startswith(("_", ".")):
+            continue  # helm passes these over
+        known.add(chart)
+        if gate.is_file(os.path.join(outer, CHART)):
+            missing = os.path.relpath(os.path.join(chart, CHART))
+            yield f"{source.path}:1", f"cannot be read: helm loads no chart without its `{missing}`"

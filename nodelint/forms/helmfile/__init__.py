@@ -1,0 +1,41 @@
+"""helmfile: releases of charts, each with its values.
+
+Files: `helmfile.yaml` and the like, and files below `helmfile.d/`. Renders nothing itself: it asks for the chart of
+each release that is installed. Not known: a helmfile that is a template (`.gotmpl`), secrets, values of environments.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nodelint.forms.input_text import InputText
+    from nodelint.forms.lib.chart_values import RepositoryTree
+    from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
+    from nodelint.forms.requests import InstallChart
+    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.text import Node, Source
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The charts of the repository that a helmfile installs."""
+    from nodelint.forms.helmfile import charts
+
+    return charts.install_charts(root, tree)
+
+
+def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+    """The installations of Karpenter's controller by a helmfile."""
+    from nodelint.forms.helmfile import controller
+
+    return controller.find_installs(source, files)
+
+
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """The helmfiles that install a chart with values that hold template code, and the files that they name."""
+    from nodelint.forms.helmfile import unread_values
+
+    return unread_values.list_unread_values(chart, files)

@@ -1,0 +1,54 @@
+"""Charts that a helmfile installs, and the values that it gives."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.forms.lib.chart_values import (
+    RepositoryTree,
+    ValuesLayer,
+    merge_layer,
+    read_setting,
+)
+from nodelint.forms.requests import InstallChart
+from nodelint.text import Node
+from nodelint.text.missing import text_of
+
+HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The charts of the repository that a helmfile installs.
+
+    https://helmfile.readthedocs.io/en/latest/#configuration
+    """
+    if HELMFILE.search(root.source.path) is None:
+        return
+    folder = os.path.dirname(os.path.abspath(root.source.path))
+    releases = root.get("releases")
+    for release in releases.items if releases is not None else ():
+        chart, installed = text_of(release.get("chart")), release.get("installed")
+        if chart and "://" not in chart and (installed is None or installed.value is not False):
+            path = os.path.normpath(os.path.join(folder, chart))
+            yield InstallChart(path, helmfile_layers(release, folder, tree))
+
+
+def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:
+    """What a release of a helmfile gives to its chart, the weakest first."""
+    values, settings = release.get("values"), release.get("set")
+    layers = []
+    for item in values.items if values is not None else ():
+        given = item if item.kind == "mapping" else tree.read_named(folder, item)
+        layers += [merge_layer(given)] if given is not None else []
+    for item in settings.items if settings is not None else ():
+        name, value = item.get("name"), item.get("value")
+        layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
+        if layer is None:
+            tree.gaps.append(item)
+        else:
+            layers.append(layer)
+    for key in ("inherit", "secrets", "setTemplate", "valuesTemplate", "strategicMergePatches", "jsonPatches"):
+        tree.gaps.extend(filter(None, [release.get(key)]))
+    return layers

@@ -1,0 +1,234 @@
+"""What a form is to the rest: the functions of its package, and what it is told of a run.
+
+A form is a module with these functions; those that it does not need are in `forms.defaults`. What is not YAML it
+reads and edits itself; what it makes of files is built objects that know where each value is written; what it asks of
+another form is a request. It imports no other form.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.caching import cached_property
+from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
+from nodelint.forms.rendered import Built, put_in_place
+from nodelint.model.gap import Gap
+from nodelint.text import Source
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Protocol, TypeVar
+
+    from nodelint.edits.writer import Dialect
+    from nodelint.forms.external.render import Rendering
+    from nodelint.forms.input_text import InputText
+    from nodelint.forms.lib.chart_values import RepositoryTree
+    from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
+    from nodelint.forms.requests import ApplyFolder, InstallChart
+    from nodelint.forms.syntax_check import SyntaxFault
+    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.model.evidence import Evidence
+    from nodelint.model.gap import Gap
+    from nodelint.model.manifest import Object
+    from nodelint.text import Document, Node, SourceText
+    from nodelint.text.embedded_regions import Reading
+
+    _Kept = TypeVar("_Kept")
+else:
+    Protocol = object
+
+_LARGEST = 16 << 20
+
+
+class FormRun:
+    """What a form sees of a run: its files, and what other forms have made of them.
+
+    `sources` are the files that were read, `seen` the paths of all that were asked for; `folder_files` those of files
+    that stand for their folder (`FormRow.names`). `rendering` is what programs have rendered. With `each_release` a
+    template without values is there once for each way in which its chart is installed.
+    """
+
+    def __init__(
+        self,
+        sources: list[Source],
+        folder_files: Sequence[str] = (),
+        rendering: Rendering | None = None,
+        each_release: bool = False,
+    ) -> None:
+        self.sources = sources
+        self.folder_files = folder_files
+        self.rendering = rendering
+        self.each_release = each_release
+        self.seen: set[str] = set()
+        self.installing: Sequence[str] = ()
+        self.applying: Sequence[str] = ()
+        self.also: str | None = None
+        self.built: list[Built] = []
+        self.unbuilt: list[Gap] = []
+        self.by_programs: set[int] = set()
+        self._kept: dict[str, object] = {}
+
+    @cached_property
+    def by_path(self) -> dict[str, Source]:
+        """The files that were read, by their absolute path."""
+        return {os.path.abspath(source.path): source for source in self.sources}
+
+    @property
+    def applied(self) -> list[Built]:
+        """What is built of folders, but for what programs rendered: releases of charts may stand in it."""
+        return [built for built in self.built if id(built) not in self.by_programs]
+
+    def is_rendered(self, tool: str) -> bool:
+        """Whether a program of this name has rendered something."""
+        return self.rendering is not None and any(build.root.tool == tool for build in self.rendering.builds)
+
+    def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
+        """What a form makes once for a run, by a name of its own."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]  # type: ignore[return-value]
+
+    def read(self, path: str) -> Source | None:
+        """A file of the repository by its absolute path; None where it is not there, or cannot be read."""
+        found = self.by_path.get(path)
+        if found is None and gate.is_file(path):
+            shown = os.path.relpath(path)
+            try:
+                data = gate.read(path, _LARGEST)
+            except OSError:
+                return None
+            found = Source.from_bytes((path if shown.startswith("..") else shown).replace(os.sep, "/"), data)
+            self.by_path[path] = found
+        return found
+
+    def apply(self, request: ApplyFolder) -> Built | Gap | None:
+        """What the form that answers makes of a folder; None where no object is Karpenter's, or none answers."""
+        for row in TABLE.rows:
+            if type(request).__name__ in row.answers:
+                form: Form = row.load()
+                return form.apply_folder(request, self)
+        return None
+
+    def put_in_place(self, made: Iterable[Built | Gap]) -> None:
+        """Take what a controller makes of folders in the place of what stands for them as they are."""
+        results = list(made)
+        self.unbuilt += [result for result in results if isinstance(result, Gap)]
+        self.built = put_in_place(self.built, [result for result in results if isinstance(result, Built)])
+
+
+class Form(Protocol):
+    """The functions of a form's package. Each has a default that does nothing, in `forms.defaults`."""
+
+    # -- from text to nodes, where the language is not YAML
+
+    def may_embed(self, source: SourceText) -> bool:
+        """Whether a text of the form may hold an object that its `apiVersion` does not tell."""
+
+    def read_embedded(self, source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
+        """The manifests in a part of a text of the form, in their order. Nothing is raised."""
+
+    def read_roots(self, source: Source) -> Sequence[Node]:
+        """The manifests in a text of the form that install Karpenter's controller."""
+
+    def writer_of(self, style: str) -> Dialect:
+        """How nodes of one of the form's styles are edited. Raises `NotEditable` for one that is not."""
+
+    def is_part(self, path: str) -> bool | None:
+        """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
+
+    def find_patched_folder(self, path: str) -> str | None:
+        """The folder whose own file names a file as a patch; None where none does."""
+
+    def builds_on(self, patch: str, base: str) -> bool:
+        """Whether a folder that names a patch takes the file of another object."""
+
+    def forget(self) -> None:
+        """Forget what was read of such files: for a process that outlives a change of one."""
+
+    def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
+        """What charts make pools and classes of, in values that a document holds."""
+
+    # -- files
+
+    def owns(self, path: str) -> bool:
+        """Whether a file in one of the form's folders is its own."""
+
+    def read_beside(self, run: FormRun) -> None:
+        """Add to `run.sources` files that have to be read too, and were not, for they do not name Karpenter."""
+
+    def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
+        """Templates that include what a named template among the sources makes, and do not name Karpenter."""
+
+    # -- what is installed, applied and rendered
+
+    def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+        """The charts of the repository that an object of the form installs."""
+
+    def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
+        """The same for charts with these default values, by their absolute path, where no object of YAML says it."""
+
+    def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
+        """What comes of a folder that a controller applies; None where no object is Karpenter's."""
+
+    def may_fill(self, sources: Sequence[Source]) -> bool:
+        """Whether the form may fill in one of some texts."""
+
+    def render(self, run: FormRun) -> None:
+        """Add to `run.built` what comes of the files, and to `run.unbuilt` what cannot be built."""
+
+    # -- what is not known
+
+    def note_gaps(self, sources: Sequence[Source]) -> None:
+        """Note what the form leaves out (`text.limits`), beside what it noted when it rendered."""
+
+    def find_given_values(self, root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
+        """Values that an object gives to charts that are not among these, each with the name of the chart."""
+
+    def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
+        """What an object takes for one of these charts from where it cannot be read."""
+
+    def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
+        """Values with pools and classes for what is elsewhere, in files of the form's own language."""
+
+    def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
+        """Texts that may give values to a chart in ways that are not worked out."""
+
+    def list_inputs(
+        self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
+    ) -> Iterator[str]:
+        """The absolute paths of files that objects stand in, or are built of, and that have to be readable."""
+
+    def is_required(self, path: str) -> bool:
+        """Whether the form's tool reads one of these in any case."""
+
+    def find_lost_inputs(self, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+        """Places of files for which another one is missing, and why nothing can be built of them."""
+
+    def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxFault | None:
+        """Why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
+
+    def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxFault | None:
+        """Why the documents of a file that stands for its folder, or describes it, are refused."""
+
+    def find_missing_path(self, source: Source) -> SyntaxFault | None:
+        """The first path that such a file names and that is not there."""
+
+    # -- what is said of releases and of the controller's settings
+
+    def state_releases(self, source: Source, references: list[object]) -> Iterator[Evidence]:
+        """What a file states; `references` takes what `resolve_releases` looks up when all are known."""
+
+    def resolve_releases(
+        self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
+    ) -> Iterator[Evidence]:
+        """What only all files together state."""
+
+    def find_installs(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+        """The installations of Karpenter's controller in a file."""
+
+    def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
+        """The values of Karpenter's chart in a file that no installation names."""

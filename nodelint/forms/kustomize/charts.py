@@ -1,0 +1,51 @@
+"""Charts that a kustomization inflates, and the values that it gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
+from nodelint.forms.lib.chart_values import (
+    RepositoryTree,
+    ValuesLayer,
+    merge_layer,
+)
+from nodelint.forms.requests import InstallChart
+from nodelint.text import Node
+from nodelint.text.missing import items_of, text_of
+
+
+def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The charts of the repository that a kustomization inflates.
+
+    https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
+    """
+    if os.path.basename(root.source.path) not in KUSTOMIZATIONS:
+        return
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    home = text_of(root.find("helmGlobals", "chartHome")) or "charts"
+    charts = root.get("helmCharts")
+    for chart in charts.items if charts is not None else ():
+        layers = inflation_layers(chart, around, tree)
+        yield InstallChart(os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers)
+
+
+def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:
+    """What an entry of `helmCharts` gives to its chart, the weakest first."""
+    own, inline = chart.get("valuesFile"), chart.get("valuesInline")
+    more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
+    base = tree.read_named(around, own) if own is not None else None
+    given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
+    given += [tree.read_named(around, item) for item in (more.items if more is not None else ())]
+    return [merge_layer(node) for node in given if node is not None and node.kind == "mapping"]
+
+
+def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
+    """The inline values of charts without a template among `charts`, each with the name of the chart."""
+    folder, name = os.path.split(os.path.abspath(root.source.path))
+    for chart in items_of(root.get("helmCharts")) if name in KUSTOMIZATIONS else ():
+        local = os.path.join(folder, text_of(root.find("helmGlobals", "chartHome")) or "charts")
+        values = chart.get("valuesInline")
+        if values is not None and os.path.join(local, text_of(chart.get("name"))) not in charts:
+            yield text_of(chart.get("name")), values

@@ -1,0 +1,71 @@
+"""Kustomizations that kustomize cannot read, or that name what is not there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.files.gate import gate
+from nodelint.forms.lib.values import own_roots
+from nodelint.forms.rendered import Built
+from nodelint.forms.syntax_check import SyntaxFault
+from nodelint.text import Node, Source
+
+_LARGEST = 16 << 20
+
+
+def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
+    """The absolute paths of the kustomizations that something is built of, or that may take in an object."""
+    objects = {os.path.abspath(source.path) for source in sources}
+    built = {part for built in builds for part in built.parts}
+    for path in map(os.path.abspath, folder_files) if sources else ():
+        if path in built or _may_take(path, objects):
+            yield path
+
+
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+    """Why kustomize stops at a kustomization that is YAML."""
+    return None if any(map(_says_something, roots)) else SyntaxFault(0, "the kustomization is empty")
+
+
+def _says_something(root: Node | None) -> bool:
+    """Whether a kustomization is more than its own kind; without that kustomize stops."""
+    if root is None or root.kind != "mapping":
+        return root is not None and root.value is not None
+    values = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
+    return any(value.kind != "scalar" or value.value is not None for value in values)
+
+
+def find_missing_path(source: Source) -> SyntaxFault | None:
+    """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
+    folder = os.path.dirname(os.path.abspath(source.path))
+    for root in own_roots(source):
+        for field in ("resources", "bases", "components"):
+            named = root.get(field)
+            if named is not None and isinstance(named.value, str):
+                return SyntaxFault(named.start, f"`{field}` has to be a list")
+            for item in named.items if named is not None else ():
+                path = item.value if isinstance(item.value, str) else ""
+                if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):
+                    return SyntaxFault(item.start, f"`{path}` is not there")
+    return None
+
+
+_PART = r"[^:?*\[\]{}$/]+"
+_LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:ya?ml|json)"
+"""A path of the same repository, and no address, pattern or placeholder."""
+
+
+def _may_take(path: str, objects: set[str]) -> bool:
+    """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
+    try:
+        text = gate.read(path, _LARGEST).decode(errors="replace")
+    except OSError:
+        return False
+    folder = os.path.dirname(path)
+    if any(os.path.dirname(obj) == folder for obj in objects):
+        return True
+    words = (word for word in re.findall(r"[\w./-]+", text) if "/" in word or "." in word)
+    named = {os.path.normpath(os.path.join(folder, word)) for word in words}
+    return any(place in objects or any(obj.startswith(os.path.join(place, "")) for obj in objects) for place in named)

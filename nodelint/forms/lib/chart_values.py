@@ -1,0 +1,210 @@
+"""Values that charts are given, whoever gives them: files of a repository, inline values, single settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top, is_inside
+from nodelint.forms.lib.gotemplate.sprig_values import SetNode
+from nodelint.forms.lib.values import merged, read, values_root
+from nodelint.text import Node, Source, SourceText
+from nodelint.text.missing import text_of
+from nodelint.text.nodes import MappingEntry
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
+
+MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
+
+
+MOST_RELEASES = 1000
+"""Releases that one chart is judged with."""
+
+
+class RepositoryTree(NamedTuple):
+    """The repository of a release: its top, the files that are read already, and whether paths are shown whole.
+
+    `gaps` collects what gives values that could not be read.
+    """
+
+    home: str
+    sources: Mapping[str, Source]
+    absolute: bool
+    gaps: list[Node]
+
+    @classmethod
+    def around(
+        cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
+    ) -> RepositoryTree | None:
+        """Return the repository in which a file is; `outside` is the top where it is in none, None for no tree."""
+        home = find_top(os.path.dirname(os.path.abspath(source.path))) or outside
+        return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
+
+    def read_file(self, path: str) -> Source | None:
+        """A file of the repository, by its absolute path; None where it is outside, or missing."""
+        source = self.sources.get(path)
+        if source is None and gate.is_file(path) and is_inside(path, self.home):
+            source = read(path if self.absolute else os.path.relpath(path))
+        return source
+
+    def read_values(self, folder: str, path: str, at: Node) -> Node | None:
+        """The values in a file that is named at a node; None where it is outside, missing, or no file of values."""
+        whole = os.path.normpath(os.path.join(folder, path))
+        source = self.read_file(whole)
+        if source is None:
+            gate.notes_refusal(whole, path, at.source, at.start)
+        return values_root(source) if source is not None else None
+
+    def read_named(self, folder: str, name: Node) -> Node | None:
+        """The values in a file that a node names; one that cannot be read is a gap."""
+        written = text_of(name)
+        found = self.read_values(folder, written, name) if written and "://" not in written else None
+        if found is None:
+            self.gaps.append(name)
+        return found
+
+
+class ChartRelease(NamedTuple):
+    """A release of a chart: the path of the chart's own values, the files that give others, and all values.
+
+    The strongest of the files is the first.
+    """
+
+    path: str
+    given: tuple[SourceText, ...]
+    root: Node
+
+
+class ValuesLayer(NamedTuple):
+    """Values that a release adds to those below it: the text they stand in, and how they change the whole."""
+
+    given: SourceText
+    apply: Callable[[Node], Node]
+
+
+def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
+    """The files in which layers of values stand, that of the strongest layer first."""
+    return tuple({id(layer.given): layer.given for layer in reversed(layers)}.values())
+
+
+def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
+    """The files with a part in the values: those of the layers, and others that their values are from."""
+    files = {id(source): source for source in files_of(layers)}
+    files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
+    return tuple(files.values())
+
+
+def merge_layer(node: Node, given: SourceText | None = None) -> ValuesLayer:
+    return ValuesLayer(given or node.source, lambda whole: merged(whole, node))
+
+
+def read_block(node: Node) -> Node | None:
+    """The values that a text holds: a block, or one in quotes."""
+    if node.style == "literal":
+        text = node.source.text
+        start = text.find("\n", node.start, node.end) + 1
+        return _read_mapping(node.source, text[start : node.end], start)
+    if not isinstance(node.value, str):
+        return None
+    found = _read_mapping(SourceText("", node.value), node.value, 0)
+    return _placed(found, node) if found is not None else None
+
+
+def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
+    try:
+        roots = compose(source, text, start, masked=False)
+    except Unreadable:
+        return None
+    return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _placed(node: Node, at: Node) -> Node:
+    """A value of a text, as one that is written where the text is, and is not edited by itself."""
+    made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
+    made.items = [_placed(item, at) for item in node.items]
+    made.entries = [
+        MappingEntry(_placed(entry.key, at), _placed(entry.value, at), entry.name) for entry in node.entries
+    ]
+    return made
+
+
+def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
+    """One value at a path such as `pools[0].limits.cpu`, as `--set` takes it; None for a path of another form.
+
+    `typed` reads `true` and `5` as what they are, and not as text. `{a,b}` is a list, and `\\.` a dot of a key.
+    """
+    steps = _read_steps(path)
+    if steps is None:
+        return None
+    made = _read_set_value(value, typed)
+    return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
+
+
+_DEEPEST = 100
+"""Keys within one another that one setting names."""
+
+
+_STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
+
+
+def _read_steps(path: str) -> list[str | int] | None:
+    steps: list[str | int] = []
+    at = 0
+    while at < len(path):
+        found = re.compile(_STEP).match(path, at)
+        if found is None:
+            return None
+        steps.append(re.sub(r"\\(.)", r"\1", found[1]))
+        steps += map(int, re.findall(r"\d+", found[2]))
+        at = found.end()
+    return steps if 0 < len(steps) <= _DEEPEST else None
+
+
+def _read_set_value(value: Node, typed: bool) -> Node:
+    """What `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
+    text = value.value
+    items = value.items if value.kind == "sequence" else None
+    if isinstance(text, str) and re.fullmatch(r"\{[^{}]*\}", text):
+        parts = text[1:-1].split(",") if text != "{}" else []
+        items = [Node(value.source, value.start, value.end, "scalar", value.style, part.strip()) for part in parts]
+    if items is not None:
+        made = Node(value.source, value.start, value.end, "sequence", "flow")
+        made.items = [_read_set_value(item, typed) if item.kind == "scalar" else item for item in items]
+        return made
+    if isinstance(text, str) and typed:
+        return SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(text))
+    return value
+
+
+def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:
+    """A copy of values with one of them set; what is not there on the way to it is made."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    kind: Literal["sequence", "mapping"] = "sequence" if isinstance(step, int) else "mapping"
+    node = base if base is not None and base.kind == kind else None
+    place = node if node is not None else value
+    made = Node(place.source, place.start, place.end, kind, node.style if node is not None else "flow")
+    if isinstance(step, int):
+        made.items = list(node.items) if node is not None else []
+        while len(made.items) <= step:
+            made.items.append(Node(value.source, value.start, value.end, "scalar", "plain", None))
+        made.items[step] = _with_value(made.items[step], rest, name, value)
+        return made
+    entries = node.entries if node is not None else []
+    own = next((entry for entry in entries if entry.name == step), None)
+    below = _with_value(own.value if own is not None else None, rest, name, value)
+    key = own.key if own is not None else Node(name.source, name.start, name.end, "scalar", name.style, step)
+    new = MappingEntry(key, below, step)
+    made.entries = [new if entry is own else entry for entry in entries] + ([new] if own is None else [])
+    return made
+
+
+def _typed(text: str) -> str | int | bool | None:
+    if text.lower() in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[text.lower()]
+    return int(text) if re.fullmatch(r"0|-?[1-9]\d{0,17}", text) else text

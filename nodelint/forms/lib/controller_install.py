@@ -1,0 +1,103 @@
+"""Installations of Karpenter's controller, made of the values that its chart is given by whatever form."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.registry import TABLE
+from nodelint.model.controller_settings import ControllerInstall, settings_of_values
+from nodelint.model.finding import Span
+from nodelint.text import Node, Source, SourceText
+
+
+def make_install(
+    at: Node, by: str, version: str, layers: Sequence[ValuesLayer], is_complete: bool
+) -> ControllerInstall:
+    """Return an installation with the values that layers make, the weakest first."""
+    values = Node(at.source, at.start, at.end, "mapping", "flow")
+    for layer in layers:
+        values = layer.apply(values)
+    files = tuple({id(layer.given): layer.given for layer in layers}.values())
+    settings = tuple(settings_of_values(values, None))
+    return ControllerInstall(place_of(at), by, version or None, settings, is_complete, values, files)
+
+
+def place_of(node: Node) -> Span:
+    """Where an installation is pointed to: the kind of an object, the name of a chart, else all of it."""
+    named = node.get("kind") or node.get("chart") or node.get("name") or node
+    return Span(named.source, named.start, named.end)
+
+
+_Kept = TypeVar("_Kept")
+
+KARPENTER_CHART = "karpenter"
+_ADDRESS = r"(?:oci://|https?://)?(?:[\w.:@-]+/)+karpenter"
+_PATCHED = ("HelmRelease", "Application", "Deployment")
+
+
+def is_controller(chart: str) -> bool:
+    """Whether a chart, by its name or address, is that of Karpenter's controller."""
+    return chart == KARPENTER_CHART or re.fullmatch(_ADDRESS, chart) is not None
+
+
+class ControllerFiles:
+    """The files of one run, of which some install the controller; files that they name are read beside them."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self._kept: dict[str, object] = {}
+        self._by_path = {os.path.abspath(source.path): source for source in sources}
+        self.patched = {
+            kind
+            for source in sources
+            if os.path.basename(source.path) in TABLE.names and "patch" in source.text
+            for kind in _PATCHED
+            if kind in source.text
+        }
+        """Kinds of objects of which a kustomization may change the values."""
+        folders = [os.path.dirname(path) for path in self._by_path]
+        self._top = os.path.commonpath(folders) if folders else None
+        """What counts as the repository of files that are in none."""
+        self._roots: dict[int, list[Node]] = {}
+
+    def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
+        """What a form makes once for all files, by a name of its own."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]  # type: ignore[return-value]
+
+    def tree(self, source: SourceText) -> RepositoryTree | None:
+        """The repository of a file."""
+        return RepositoryTree.around(source, self._by_path, self._top)
+
+    def roots(self, source: Source) -> list[Node]:
+        """The mappings at the top of the documents of a file, those within a text of another language too."""
+        if id(source) not in self._roots:
+            row = TABLE.stating_form(source.path)
+            if row is not None:
+                roots = row.load().read_roots(source)
+            elif source.path.endswith((".yaml", ".yml", ".json")) and not source.may_be_template:
+                roots = nodes_of(source)
+            else:
+                roots = [document.root for document in source.documents if document.root is not None]
+            self._roots[id(source)] = [root for root in roots if root.kind == "mapping"]
+        return self._roots[id(source)]
+
+
+def install_by(
+    at: Node,
+    by: str,
+    version: str,
+    layers: Sequence[ValuesLayer],
+    tree: RepositoryTree,
+    unread: bool = False,
+) -> ControllerInstall:
+    """Return an installation with the values of all layers; gaps that were met on the way make it incomplete."""
+    install = make_install(at, by, version, layers, not (unread or tree.gaps))
+    tree.gaps.clear()
+    return install

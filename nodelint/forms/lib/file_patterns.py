@@ -1,0 +1,83 @@
+"""Files of the repository that a form names by a pattern, such as `fileset` or a generator does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from nodelint.files.gate import gate
+from nodelint.text.limits import note_left_out
+
+_MOST_ENTRIES = 20_000
+"""Entries of folders that one pattern is held against."""
+
+
+_MOST_CHOICES = 16
+
+
+def match_files(folder: str, pattern: str) -> list[str] | None:
+    """The files below a folder that match a pattern, as their paths from it, in order; None where they are too many.
+
+    `*` stands for characters of a name, `**` for any folders, `{a,b}` for one of several texts.
+    """
+    choices = _expand(pattern)
+    found: set[str] = set()
+    left = [_MOST_ENTRIES]
+    for choice in choices or ():
+        found.update(_walk(folder, choice.split("/"), "", left))
+    if choices is None or left[0] <= 0:
+        note_left_out(folder, f"the pattern `{pattern[:60]}` stands for too many files: they are not judged", 0)
+        return None
+    return sorted(found)
+
+
+def names_file(pattern: str, path: str) -> bool:
+    """Whether a pattern, which begins with a folder, stands for a file."""
+    choices = _expand(os.path.normpath(pattern)) or ()
+    return any(_matches(choice.split("/"), path.split("/")) for choice in choices)
+
+
+def _expand(pattern: str) -> list[str] | None:
+    """A pattern without braces; None where it comes to too many."""
+    made = [""]
+    for part in re.split(r"(\{[^{}]*\})", pattern):
+        words = part[1:-1].split(",") if part.startswith("{") else [part]
+        made = [before + word for before in made for word in words]
+        if len(made) > _MOST_CHOICES:
+            return None
+    return made
+
+
+def _walk(folder: str, steps: list[str], below: str, left: list[int]) -> Iterator[str]:
+    try:
+        entries = gate.entries(os.path.join(folder, below))
+    except OSError:
+        return
+    step, rest = steps[0], steps[1:]
+    for name, is_folder in entries:
+        left[0] -= 1
+        if left[0] <= 0:
+            return
+        path = f"{below}/{name}" if below else name
+        if step == "**":
+            if is_folder:
+                yield from _walk(folder, steps, path, left)
+            elif rest and _matches(rest, [name]):
+                yield path
+        elif fnmatchcase(name, step):
+            if rest and is_folder:
+                yield from _walk(folder, rest, path, left)
+            elif not rest and not is_folder:
+                yield path
+    if step == "**" and len(rest) > 1:
+        yield from _walk(folder, rest, below, left)
+
+
+def _matches(steps: list[str], names: list[str]) -> bool:
+    if not steps:
+        return not names
+    if steps[0] == "**":
+        return any(_matches(steps[1:], names[n:]) for n in range(len(names) + 1))
+    return bool(names) and fnmatchcase(names[0], steps[0]) and _matches(steps[1:], names[1:])

@@ -1,0 +1,55 @@
+"""Nodes that are worked out, each at the place of the node that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from nodelint.text.nodes import MappingEntry, Node, Scalar
+
+if TYPE_CHECKING:
+    pass
+
+
+def scalar(at: Node, value: Scalar) -> Node:
+    """A scalar that is written, or worked out, at the place of another node."""
+    style = at.style if at.value == value and at.kind == "scalar" else "plain"
+    return Node(at.source, at.start, at.end, "scalar", style, value)
+
+
+def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:
+    """A tuple of some values; or a list or set of them, which are of one type."""
+    made = Node(at.source, at.start, at.end, "sequence", "hcl")
+    if collection != "tuple":
+        made = CollectionNode(at.source, at.start, at.end, "sequence", "hcl")
+        made.collection = collection
+    made.items = list(items)
+    return made
+
+
+def mapping(at: Node, members: Iterable[tuple[str, Node, Node]], collection: Collection = "object") -> Node:
+    """An object, or a map, of names, each with the node of its key and its value; the last of a name counts."""
+    made = Node(at.source, at.start, at.end, "mapping", "hcl")
+    if collection != "object":
+        made = CollectionNode(at.source, at.start, at.end, "mapping", "hcl")
+        made.collection = collection
+    made.entries = [
+        MappingEntry(key, value, name)
+        for name, (key, value) in {name: (key, value) for name, key, value in members}.items()
+    ]
+    return made
+
+
+Collection = Literal["tuple", "list", "set", "object", "map"]
+
+
+class CollectionNode(Node):
+    """A list, set or map: what is in it is of one type."""
+
+    __slots__ = ("collection",)
+
+    collection: Collection
+
+
+UNSET = "${unset}"
+"""Stands in a text for a value that is not known: a placeholder."""

@@ -1,0 +1,66 @@
+"""Texts that may give values to a chart in ways that are not worked out, as the forms that name them find them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from nodelint.files.gate import gate
+from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.lib.file_patterns import match_files
+from nodelint.model.finding import Span
+from nodelint.text import Node, Source
+
+_LARGEST = 1 << 20
+_MOST_NAMED = 50
+"""Files that one path with placeholders may name."""
+PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
+
+
+class UnreadInputs:
+    """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests."""
+
+    def __init__(self, sources: Sequence[Source], paths: Collection[str], top: str) -> None:
+        self.by_path = {os.path.abspath(source.path): source for source in sources}
+        self.paths = sorted({*map(os.path.abspath, paths), *self.by_path})
+        self.top = os.path.abspath(top)
+        self._texts: dict[str, Source | None] = {}
+
+    def read(self, path: str) -> Source | None:
+        """A file by its absolute path; None where it cannot be read."""
+        if path not in self._texts:
+            found = self.by_path.get(path)
+            if found is None:
+                try:
+                    text = gate.read(path, _LARGEST, within=self.top).decode(errors="replace")
+                    found = Source(os.path.relpath(path).replace(os.sep, "/"), text)
+                except OSError:
+                    found = None
+            self._texts[path] = found
+        return self._texts[path]
+
+    def list_named(self, folder: str, name: str) -> Iterator[InputText]:
+        """The files that a path with placeholders may name."""
+        pattern = os.path.normpath(PLACEHOLDER.sub("*", name))
+        while pattern.startswith(os.path.join(os.pardir, "")):
+            folder, pattern = os.path.dirname(folder), pattern[3:]
+        sources = (self.read(os.path.join(folder, found)) for found in match_files(folder, pattern) or ())
+        there = [source for source in sources if source is not None]
+        yield from map(whole_text, there[:_MOST_NAMED])
+        if len(there) > _MOST_NAMED:
+            yield make_rest((source.text for source in there), Span(there[0], 0, 0))
+
+
+def whole_text(source: Source) -> InputText:
+    """A whole file as an input."""
+    return InputText(os.path.basename(source.path), source.text, Span(source, 0, 0))
+
+
+def in_one_line(node: Node) -> str:
+    """Return a value in one line, whatever way it is written in; a placeholder as it is written."""
+    if any(
+        part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()
+    ):
+        return " ".join(node.text.split())
+    return repr(node.plain())

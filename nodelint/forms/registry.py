@@ -1,0 +1,291 @@
+"""The forms in which objects are written, in the order of rendering, and how files are told to be theirs.
+
+All of it is data: nothing of a form is loaded before a file of the run is of concern to it. A new form is a package
+with those functions of `forms.interface.Form` that it needs, and a row here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+
+ASIDE = ("backup", "bak", "disabled", "off", "old", "orig")
+"""What somebody writes behind the name of a file that is set aside."""
+
+
+class FormRow:
+    """What is known of a form before it is loaded; `module` is its package.
+
+    Its files, by how their names end:
+
+    - `endings`: files in its own language that may hold objects, `read_too` others in which objects are looked for
+    - `inputs`: files in its own language that hold none
+    - `templates`: texts that it fills in; `fills` says that it fills in any
+    - `glanced`: files in a folder that may state a release, `not_glanced` those of them that do not
+    - `made`: files by which another tool writes files of the form
+
+    Its files, by their names: `names` stand for the folder that they are in, `heads` describe it, and what lies in
+    `folders` is the form's own where `owns` says so.
+
+    Texts: `words` are in a text that it may fill in or change; `hosts` are endings of texts, and words of a fence in
+    Markdown, in which manifests stand; `styles` those of nodes that its `writer_of` edits.
+
+    Requests: `answers` are the names of those that it answers. `installs` are words of a text that may give values to
+    a chart, `installing_name` is in the name of one. `applies` are words that stand together in a file that changes
+    what a folder makes. `kinds` are those of objects that hold values of a chart.
+
+    Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
+    which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
+    `stating_words` where they do not name Karpenter; `states` are endings of other files in which it looks for one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: str = "",
+        *,
+        endings: tuple[str, ...] = (),
+        read_too: tuple[str, ...] = (),
+        inputs: tuple[str, ...] = (),
+        templates: tuple[str, ...] = (),
+        fills: bool = False,
+        glanced: tuple[str, ...] = (),
+        not_glanced: tuple[str, ...] = (),
+        made: tuple[str, ...] = (),
+        names: tuple[str, ...] = (),
+        heads: tuple[str, ...] = (),
+        folders: tuple[str, ...] = (),
+        words: tuple[str, ...] = (),
+        hosts: tuple[str, ...] = (),
+        styles: tuple[str, ...] = (),
+        answers: tuple[str, ...] = (),
+        installs: tuple[str, ...] = (),
+        installing_name: str = "",
+        applies: tuple[bytes, ...] = (),
+        kinds: tuple[str, ...] = (),
+        installing_words: tuple[str, ...] = (),
+        command: str = "",
+        stating: tuple[str, ...] = (),
+        stating_words: tuple[bytes, ...] = (),
+        states: tuple[str, ...] = (),
+    ) -> None:
+        self.name, self.module = name, module or f"nodelint.forms.{name}"
+        self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
+        self.fills, self.glanced, self.not_glanced, self.made = fills, glanced, not_glanced, made
+        self.names, self.heads, self.folders = names, heads, folders
+        self.words, self.hosts, self.styles = words, hosts, styles
+        self.answers, self.installs, self.installing_name = answers, installs, installing_name
+        self.applies, self.kinds = applies, kinds
+        self.installing_words, self.command = installing_words, command
+        self.stating, self.stating_words, self.states = stating, stating_words, states
+
+    def may_install(self, path: str, text: str) -> bool:
+        """Whether a text may give values to a chart by this form."""
+        return (self.installing_name != "" and self.installing_name in path) or _holds_any(text, self.installs)
+
+    def may_install_controller(self, path: str, text: str) -> bool:
+        """Whether a text may install Karpenter's controller by this form."""
+        words = (self.command,) if self.command else self.installing_words
+        return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
+
+    def load(self) -> Any:
+        """Load the form: its package, with `forms.defaults` for what it does not have (`forms.interface.Form`)."""
+        found = _LOADED.get(self.module)
+        if found is None:
+            __import__("nodelint.forms.defaults")
+            __import__(self.module)
+            found = _LOADED[self.module] = _LoadedForm(self.module)
+        return found
+
+
+class _LoadedForm:
+    """A form's package; what is not in it is that of the defaults."""
+
+    def __init__(self, module: str) -> None:
+        self._module, self._defaults = sys.modules[module], sys.modules["nodelint.forms.defaults"]
+
+    def __getattr__(self, name: str) -> Any:
+        """The function of the form, kept for the next time."""
+        found = getattr(self._module, name, None)
+        found = self.__dict__[name] = getattr(self._defaults, name) if found is None else found
+        return found
+
+
+_LOADED: dict[str, _LoadedForm] = {}
+
+
+def _holds_any(text: str, words: Iterable[str]) -> bool:
+    # Asked of every file: a generator would cost more than the searches.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
+
+
+class FormTable:
+    """Rows in their order, and what they say together, for what is asked of every file."""
+
+    rows: tuple[FormRow, ...]
+
+    def __init__(self, rows: Sequence[FormRow]) -> None:
+        self.set_rows(rows)
+
+    def set_rows(self, rows: Sequence[FormRow]) -> None:
+        """Take these forms from now on."""
+        self.rows = tuple(rows)
+        self.endings = _join([row.endings for row in rows])
+        self.read_too = _join([row.read_too for row in rows])
+        self.module_files = (*self.endings, *_join([row.inputs for row in rows]))
+        self.templates = _join([row.templates for row in rows])
+        self.glanced = _join([row.glanced for row in rows])
+        self.not_glanced = _join([row.not_glanced for row in rows])
+        self.made = _join([row.made for row in rows])
+        self.read = (*self.endings, *self.read_too, *self.templates)
+        self.set_aside = tuple([f"{ending}.{word}" for ending in self.endings for word in ASIDE])
+        self.aside = (*self.made, *self.set_aside)
+        self.names = _join([row.names for row in rows])
+        self.heads = _join([row.heads for row in rows])
+        self.package_heads = _join([row.heads for row in rows if row.folders])
+        self.stating = _join([row.stating for row in rows])
+        others = [(ending, [*self.stating[:at], *self.stating[at + 1 :]]) for at, ending in enumerate(self.stating)]
+        self.stating_in_names = tuple([ending for ending, rest in others if not _holds_any(ending, rest)])
+        self.stating_words = tuple([word for row in rows for word in row.stating_words])
+        self.installs = tuple([word.encode() for row in rows for word in row.installs])
+        self.installing_names = tuple([row.installing_name for row in rows if row.installing_name])
+        self.installing_words = _join([row.installing_words for row in rows])
+        self.applies = tuple([row.applies for row in rows if row.applies])
+        self.embedding = tuple([row.name for row in rows if row.hosts])
+        self.no_yaml = _join([row.glanced for row in rows if row.stating])
+        self.host_names = _join([(row.name, *row.styles) for row in rows if row.hosts])
+        self.kinds = _join([row.kinds for row in rows])
+
+    def is_part(self, path: str) -> bool | None:
+        """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
+        for row in self.rows:
+            if row.names:
+                found: bool | None = row.load().is_part(path)
+                return found
+        return False
+
+    def find_patched_folder(self, path: str) -> str | None:
+        """The folder whose own file names a file as a patch; None where none does."""
+        found = (row.load().find_patched_folder(path) for row in self.rows if row.names)
+        return next((folder for folder in found if folder is not None), None)
+
+    def builds_on(self, patch: str, base: str) -> bool:
+        """Whether a folder that names a patch takes the file of another object."""
+        return any(row.load().builds_on(patch, base) for row in self.rows if row.names)
+
+    def forget(self) -> None:
+        """Forget what forms have read: for a process that outlives a change of their files."""
+        for row in self.rows:
+            if row.names:
+                row.load().forget()
+
+    def of_host(self, word: str) -> FormRow | None:
+        """The form of texts with this ending, or in a fence of this word, or of this name; None for all others."""
+        for row in self.rows:
+            if row.hosts and (word in row.hosts or word == row.name):
+                return row
+        return None
+
+    def of_style(self, style: str) -> FormRow | None:
+        """The form that edits nodes of a style; None for YAML."""
+        for row in self.rows:
+            if style in row.styles:
+                return row
+        return None
+
+    def of_language(self, path: str) -> FormRow | None:
+        """The form in whose own language a file is written, be it one with objects or one of its inputs."""
+        for row in self.rows:
+            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
+                return row
+        return None
+
+    def stating_form(self, path: str) -> FormRow | None:
+        """The form in whose own language a file may state a release; None for YAML and for texts."""
+        for row in self.rows:
+            if row.stating and path.endswith(row.stating):
+                return row
+        return None
+
+    def form_of_texts(self, path: str) -> FormRow | None:
+        """The form that reads what a file in no form's own language states."""
+        for row in self.rows:
+            if row.states and path.endswith(row.states):
+                return row
+        return None
+
+
+def _join(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple([word for words in parts for word in words])
+
+
+KUSTOMIZE = FormRow(
+    "kustomize",
+    names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
+    answers=("ApplyFolder",),
+    installs=("helmCharts",),
+    installing_words=("helmCharts",),
+)
+FLUX = FormRow(
+    "flux",
+    words=("kustomize.toolkit.fluxcd.io",),
+    installs=("helm.toolkit.fluxcd.io/",),
+    applies=(b"kustomize.toolkit.fluxcd.io",),
+    kinds=("HelmRelease",),
+    installing_words=("HelmRelease",),
+)
+ARGOCD = FormRow(
+    "argocd",
+    words=("argoproj.io/",),
+    installs=("argoproj.io/",),
+    applies=(b"kustomize:", b"argoproj.io/"),
+    kinds=("Application", "ApplicationSet"),
+    installing_words=("Application",),
+)
+HELMFILE = FormRow("helmfile", installing_name="helmfile", installing_words=("releases:",))
+HELM = FormRow(
+    "helm",
+    fills=True,
+    glanced=("Chart.lock",),
+    heads=("Chart.yaml",),
+    folders=("templates",),
+    answers=("InstallChart",),
+    kinds=("HelmChart", "HelmChartConfig", "Release"),
+    installing_words=("helm upgrade", "helm install"),
+    command="helm",
+    states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
+)
+TERRAFORM = FormRow(
+    "terraform",
+    endings=(".tf", ".tofu"),
+    read_too=(".tm.hcl",),
+    inputs=(".tfvars",),
+    templates=(".tftpl",),
+    fills=True,
+    glanced=(".tfvars", ".hcl"),
+    not_glanced=(".tftest.hcl", ".terraform.lock.hcl"),
+    made=(".j2.tf", ".jinja.tf", ".jinja2.tf", ".j2.tofu"),
+    heads=("terragrunt.hcl",),
+    words=("${",),
+    hosts=("tf", "tofu", "hcl", "opentofu"),
+    styles=("hcl", "hcl-blocks"),
+    answers=("FillTemplate",),
+    installing_words=("helm_release",),
+    stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
+    stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
+)
+
+FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)
+"""In the order of rendering: overlays, what controllers make of them, charts, and what fills in texts of any kind."""
+
+TABLE = FormTable(FORMS)
+"""The forms of a run."""

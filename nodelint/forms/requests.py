@@ -1,0 +1,42 @@
+"""What one form asks of another, so that none imports another: it goes to the form whose row says that it answers."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nodelint.forms.lib.chart_values import ValuesLayer
+    from nodelint.text import Node, Source
+
+
+class ApplyFolder(NamedTuple):
+    """What a controller makes of a folder of manifests: an object that applies it, and what that changes.
+
+    `fields` are those of a kustomization of the same effect, by name, each with its value as it is written; of
+    `labels` the pairs. `components` are paths from the folder.
+    """
+
+    by: Node
+    folder: str
+    fields: Mapping[str, Node]
+
+
+class InstallChart(NamedTuple):
+    """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first."""
+
+    folder: str
+    layers: Sequence[ValuesLayer]
+
+
+class FillTemplate(NamedTuple):
+    """A text that is filled in: the template, and the value of each of its variables."""
+
+    template: Source
+    variables: Mapping[str, Node]
+
+
+Request = ApplyFolder | InstallChart | FillTemplate

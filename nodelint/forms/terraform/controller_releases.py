@@ -1,0 +1,117 @@
+"""The `helm_release` blocks of Terraform that install Karpenter's controller, with what is known of their values."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.base.budget import BudgetSpent
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.terraform.fill import (
+    BlockAttribute,
+    TerraformBlock,
+    TerraformFile,
+    explain_no_instance,
+    instances,
+)
+from nodelint.model.evidence import Evidence, match_chart, not_known, stated
+from nodelint.text import Node, Source
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.hcltree import HclExpression
+    from nodelint.forms.terraform.template import Evaluator
+    from nodelint.forms.terraform.values import Modules, TerraformModule
+
+
+class ControllerRelease(NamedTuple):
+    """A `helm_release` of Karpenter's chart as one caller of its module makes it."""
+
+    block: TerraformBlock
+    given: tuple[BlockAttribute, ...]
+    evaluator: Evaluator
+    module: TerraformModule
+    version: Node | None
+    """The value of `version`; None where the block sets none."""
+
+    @property
+    def version_text(self) -> str:
+        """The version; empty where it is not known."""
+        value = self.version.value if self.version is not None else None
+        return value if isinstance(value, str) else ""
+
+
+def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[ControllerRelease]:
+    """The blocks of a file that install the controller's chart, each as every caller of the module has it.
+
+    Raises `BudgetSpent`.
+    """
+    around = os.path.dirname(os.path.abspath(file.source.path))
+    for block in file.blocks:
+        if block.kind != "resource" or block.names[:1] != ("helm_release",):
+            continue
+        given = file.every_attribute(block)
+        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+        for module in modules.variants(around) if "chart" in outer else ():
+            evaluator = module.evaluator(file.source)
+            if module.is_off or explain_no_instance(outer, evaluator):
+                continue
+            for names in instances(outer, evaluator):
+                inside = evaluator.inside(names)
+                if _is_controller(outer, inside):
+                    version = inside.value(outer["version"]) if "version" in outer else None
+                    yield ControllerRelease(block, given, inside, module, version)
+
+
+def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> bool:
+    """Whether a block installs Karpenter's own chart: by its name or address, else by the release's name."""
+    values = {name: evaluator.value(outer[name]).value for name in ("chart", "repository", "name") if name in outer}
+    repository = values.get("repository")
+    if isinstance(repository, str) and "karpenter" not in repository:
+        return False
+    chart = values["chart"]
+    if not isinstance(chart, str):
+        return values.get("name") == "karpenter"
+    found = match_chart(chart)
+    return found is not None and found[1] is None
+
+
+def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:
+    """What `helm_release` blocks state whose version only the values of Terraform tell, as far as these are known."""
+    from nodelint.forms.terraform.values import Modules
+
+    modules: Modules | None = None
+    for source in sources:
+        if "helm_release" not in source.text or not source.path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")):
+            continue
+        modules = modules or Modules(sources)
+        file = modules.file(os.path.abspath(source.path))
+        try:
+            for release in controller_releases(file, modules) if file is not None else ():
+                yield from _of_release(release, source, known)
+        except BudgetSpent:
+            continue
+
+
+def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:
+    """What one block states, by the line that its value stands in."""
+    written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
+    if written is None or release.version is None or written.kind == "literal":
+        return
+    text = source.text[written.start : written.end]
+    line = source.position(written.start).line
+    value, at = release.version.value, release.version.source
+    if isinstance(value, str):
+        place, path = at.position(release.version.start).line, os.path.abspath(at.path)
+        if any((os.path.abspath(item.path), item.line) == (path, place) for item in known):
+            return
+        shown = at.path if os.path.isabs(source.path) or not at.path.startswith("..") else path
+        found = stated("karpenter", value, shown, place, f"the version of {source.path}:{line}")
+        if found is not None:
+            yield found
+            return
+    variable = re.fullmatch(r"\"?(?:\$\{)?(?:var|local)\.([\w-]+)\}?\"?", text)
+    by = (f"the default of var.{variable[1]}", f"var.{variable[1]}", f"local.{variable[1]}") if variable else ()
+    if not any(item.by in by and os.path.dirname(item.path) == os.path.dirname(source.path) for item in known):
+        yield not_known(source.path, line, "a helm_release", text)

@@ -1,0 +1,64 @@
+"""Files of modules that Terraform cannot read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from nodelint.files.gate import gate
+from nodelint.forms.registry import TERRAFORM
+from nodelint.forms.rendered import Built
+from nodelint.text import Source
+from nodelint.text.limits import note_limit
+
+FILES = (*TERRAFORM.endings, *TERRAFORM.inputs)
+UNIT = TERRAFORM.heads[0]
+_LARGEST = 16 << 20
+_MOST_FILES = 20_000
+"""Files of modules that are looked at: a guard against a tree that holds everything."""
+
+
+def list_inputs(sources: Sequence[Source], builds: Sequence[Built], paths: Iterable[str]) -> Iterator[str]:
+    """The absolute paths of the files of modules that objects stand in, or are built of, and of units that call them.
+
+    `paths` are those of all files that were asked for.
+    """
+    modules: set[str] = set()
+    parts = [source.path for source in sources if source.path.endswith((*FILES, *TERRAFORM.templates))]
+    for built in builds:
+        parts += built.parts
+        if built.source.path.endswith(FILES) or any(part.endswith(FILES) for part in built.parts):
+            modules.add(built.cluster)
+    for path in map(os.path.abspath, parts):
+        if path.endswith(FILES):
+            modules.add(os.path.dirname(path))
+        elif path.endswith(TERRAFORM.templates):
+            modules |= {os.path.dirname(path), os.path.dirname(os.path.dirname(path))}
+    found = []
+    for count, path in enumerate(_list_modules(modules)):
+        if count >= _MOST_FILES:
+            note_limit(path, _MOST_FILES, "files of modules, whose syntax is looked at", 0)
+            break
+        found.append(path)
+    yield from found
+    yield from _list_units(paths, {os.path.dirname(path) for path in found})
+
+
+def _list_modules(modules: set[str]) -> Iterator[str]:
+    for folder in sorted(filter(gate.is_folder, modules)):
+        yield from (os.path.join(folder, name) for name in gate.names(folder) if name.endswith(FILES))
+
+
+def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]:
+    """The units of Terragrunt among some paths that call one of some modules, as their text says, broken or not."""
+    for path in sorted(paths) if modules else ():
+        if os.path.basename(path) != UNIT:
+            continue
+        try:
+            text = gate.read(path, _LARGEST).decode(errors="replace")
+        except OSError:
+            continue
+        for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
+            if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
+                yield path

@@ -1,0 +1,100 @@
+"""All that could not be read or judged of a run's files, in one list: every command says the same of a tree."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.model.documents import left_out, objects
+from nodelint.model.finding import Span
+from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from nodelint.files.discover import Discovery
+    from nodelint.inventory import Inventory
+
+_HOLDS = "holds NodePools or EC2NodeClasses"
+_OF_RENDERING = ("overlay", "chart")
+"""Kinds of what was not rendered by a program, and was judged all the same."""
+
+
+def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = ()) -> list[Gap]:
+    """Return what could not be read or judged, each once: what stops a tool first.
+
+    `tools` are those of `kustomize` and `helm` that the run asks to render.
+    """
+    gaps = (
+        *_list_unreadable(found),
+        *_list_misread(found),
+        *inventory.gaps,
+        *(gap for built in inventory.built for gap in built.problems),
+        *_list_values_objects(inventory),
+        *_list_set_aside(inventory),
+        *_list_left_out(inventory),
+        *_list_unread_forms(found, tools),
+    )
+    return list({(*gap.file_place, gap.reason): gap for gap in gaps}.values())
+
+
+def _list_unreadable(found: Discovery) -> Iterator[Gap]:
+    """The paths that cannot be read at all."""
+    for shown, reason in found.unreadable:
+        match = re.fullmatch(r"(.*?)(?::(\d+))?(?::(\d+))?", shown, re.DOTALL)
+        path, line, column = match.groups() if match is not None else (shown, None, None)
+        yield Gap(FilePlace(path, int(line or 0), int(column or 0)), "file", reason, fails=True)
+
+
+def _list_misread(found: Discovery) -> Iterator[Gap]:
+    """The documents that are broken."""
+    for source in found.sources:
+        for problem in source.problems:
+            if source.concerns_karpenter(problem.offset):
+                at = source.position(problem.offset)
+                yield Gap(FilePlace(source.path, at.line, at.column), "file", problem.message, fails=True)
+
+
+def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
+    """The templates of which nothing is built and that are no YAML as they are."""
+    replaced = {path for built in inventory.built for path in built.replaces}
+    for source in inventory.files:
+        if source.set_aside and os.path.abspath(source.path) not in replaced:
+            for aside in source.set_aside:
+                if source.concerns_karpenter(aside.offset):
+                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.reason)
+
+
+def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
+    """The objects of other providers, and those of kinds that no release has."""
+    for source in inventory.sources:
+        for obj, reason in left_out(source):
+            place = FilePlace(source.path)
+            yield Gap(place, "object", f"{obj.label} is left out: {reason}", object=obj, subject=obj.label)
+
+
+def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
+    """The pools and classes in values of charts that are not among the files."""
+    taken = {part for built in inventory.built for part in built.parts}
+    for source in inventory.files:
+        if os.path.abspath(source.path) in taken:
+            continue
+        for obj in objects(source, more=True):
+            if obj.of_values:
+                yield Gap(line_of(obj.name_node), "values", CHART_ELSEWHERE, subject=obj.label)
+
+
+def _list_unread_forms(found: Discovery, tools: Collection[str]) -> Iterator[Gap]:
+    """The scripts, programs and templates with objects that are not read."""
+    from nodelint.inventory.unread_forms import unread
+
+    for group in unread(found, tools):
+        if group.kind in _OF_RENDERING:
+            continue
+        holds = "names Karpenter, and is" if group.kind == "Jinja template" else f"{_HOLDS}, which are"
+        way = f"; {group.way} reads it" if group.way else ""
+        for path in group.files:
+            reason = f"the {group.kind} {holds} not read{way}"
+            yield Gap(FilePlace(path), "file", reason, subject=group.kind)

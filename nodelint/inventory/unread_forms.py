@@ -1,0 +1,235 @@
+"""What a run over folders leaves aside: texts and programs that hold manifests, overlays and charts not rendered."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.discover import SET_ASIDE, YAML_ENDINGS
+from nodelint.files.gate import gate
+from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.registry import TABLE
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.rendered import Built
+    from nodelint.model.manifest import Object
+
+
+class Unread(NamedTuple):
+    """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
+
+    `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
+    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
+    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    objects: int
+    way: str | None
+    values: tuple[str, ...] = ()
+
+
+_TEXTS = {
+    "script": (".sh", ".bash", ".zsh"),
+    "Markdown file": (".md", ".mdx", ".markdown"),
+}
+_PROGRAMS = {
+    "TypeScript": (".ts", ".tsx"),
+    "JavaScript": (".js", ".mjs"),
+    "Python": (".py",),
+    "Go": (".go",),
+    "CUE": (".cue",),
+    "Java": (".java",),
+    "Kotlin": (".kt",),
+    "C#": (".cs",),
+    "Jsonnet": (".jsonnet", ".libsonnet"),
+    "Ruby": (".rb",),
+    "Nix": (".nix",),
+    "KCL": (".k",),
+    "Pkl": (".pkl",),
+    "Starlark": (".star",),
+    "Rust": (".rs",),
+}
+_TOOLS = frozenset(
+    {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
+)
+"""Hidden folders in which tools keep what is theirs."""
+_MOST_HIDDEN = 2000
+"""Files of hidden folders that are looked into."""
+_LARGEST = 4 << 20
+"""Bytes of a text or program that somebody wrote."""
+
+# An object as YAML or as a literal of a language, in either order; a reference of v1beta1 to a class goes on with its
+# name. Programs for Pulumi write `api_version`, and its YAML names both in one type.
+_KIND = rb"(?:NodePool|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b"
+_GROUP = rb"karpenter\.(?:sh|k8s\.aws)/v\w+"
+_GAP = rb"\s*+ (?: (?:\#|//) [^\n]*+ \s*+ )*+"
+_OBJECT = rb"""(?x)
+    api_?[vV]ersion ["'`]? \s* [:=] \s* ["'`]? %(group)s ["'`]? [,;]? %(gap)s
+    ["'`]? kind ["'`]? \s* [:=] \s* ["'`]? %(kind)s
+    ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
+    | \b kind ["'`]? \s* [:=] \s* ["'`]? %(kind)s ["'`]? [,;]? %(gap)s
+    ["'`]? api_?[vV]ersion ["'`]? \s* [:=] \s* ["'`]? %(group)s \b
+    ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
+    | \b kubernetes: %(group)s : %(kind)s
+""" % {b"group": _GROUP, b"gap": _GAP, b"kind": _KIND}
+
+
+_WORD = re.compile("kind|kubernetes:karpenter")
+
+
+def unread(
+    found: Discovery,
+    tools: Collection[str] = (),
+    objects: Sequence[Object] = (),
+    shown_already: Collection[str] = (),
+    built: Sequence[Built] = (),
+) -> list[Unread]:
+    """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
+
+    `tools` are those of `kustomize` and `helm` that the run asks to render.
+    `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
+    """
+    if not found.folders:
+        return [*_missed(found)]
+    unread = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
+    if "kustomize" not in tools:
+        unread += _overlays(objects, shown_already)
+    if "helm" not in tools:
+        unread += _charts(objects, built)
+    return unread
+
+
+def _missed(found: Discovery) -> Iterator[Unread]:
+    """The files that hold an object in a form in which none is found."""
+    from nodelint.model.documents import left_out, objects
+
+    counts = {}
+    for source in found.sources:
+        known = source.problems or source.set_aside or source.path == "-" or not _WORD.search(source.text)
+        if (
+            known
+            or any(True for _ in objects(source, foreign=True, more=True))
+            or any(True for _ in left_out(source))
+        ):
+            continue
+        if number := len(re.findall(_OBJECT, source.text.encode())):
+            counts[source.path] = number
+    if counts:
+        yield Unread("file", tuple(counts), sum(counts.values()), None)
+
+
+def _hidden(found: Discovery) -> Iterator[Unread]:
+    """The hidden folders with objects, each by itself, for it is read where it is named."""
+    looked = 0
+    for top in found.hidden:
+        counts: dict[str, int] = {}
+        for folder, folders, names in gate.walk(top) if os.path.basename(top) not in _TOOLS else ():
+            folders[:] = sorted(name for name in folders if name not in _TOOLS)
+            for path in (
+                os.path.join(folder, name)
+                for name in sorted(names)
+                if name.endswith((*YAML_ENDINGS, *TABLE.endings, *TABLE.read_too))
+            ):
+                looked += 1
+                if looked <= _MOST_HIDDEN and (data := _with_objects(path)) is not None:
+                    counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+        if counts:
+            way = f"nodelint check {_slashes(top)}"
+            yield Unread("file in a hidden folder", tuple(counts), sum(counts.values()), way)
+
+
+def _texts(found: Discovery) -> Iterator[Unread]:
+    from nodelint.model.documents import left_out, objects
+    from nodelint.text import Source
+
+    candidates = sorted({*found.unread, *found.glanced})
+    for kind, endings in _TEXTS.items():
+        counts: dict[str, int] = {}
+        odd: dict[str, int] = {}
+        for path in candidates:
+            if not path.lower().endswith(endings) or (data := _with_objects(path)) is None:
+                continue
+            source = Source.from_bytes(path, data)
+            number = sum(1 for _ in (*objects(source, foreign=True, more=True), *left_out(source, foreign=True)))
+            (counts if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
+        if counts:
+            globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in counts}))
+            yield Unread(kind, tuple(counts), sum(counts.values()), f"--include '{globs}'")
+        if odd:
+            yield Unread(kind, tuple(odd), sum(odd.values()), None)
+
+
+def _programs(found: Discovery) -> Iterator[Unread]:
+    for kind, endings in {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}.items():
+        counts = {}
+        for path in found.unread:
+            if path.endswith(endings) and (data := _with_objects(path)) is not None:
+                counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+        if counts:
+            yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
+    templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
+    if templates:
+        yield Unread("Jinja template", tuple(map(_slashes, templates)), 0, None)
+
+
+def _names_karpenter(path: str) -> bool:
+    try:
+        return b"karpenter" in gate.read_listed(path, _LARGEST)
+    except (OSError, ValueError):
+        return False
+
+
+def _with_objects(path: str) -> bytes | None:
+    """The content of a file that holds an object; what cannot be read was not asked for."""
+    try:
+        data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
+    except (OSError, ValueError):
+        return None
+    return data if b"karpenter." in data and re.search(_OBJECT, data) else None
+
+
+def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[Unread]:
+    """The kustomizations that patch what was judged by itself."""
+    counts: dict[str, int] = {}
+    for obj in objects:
+        path = obj.source.path
+        if obj.partial:
+            own = os.path.basename(path) in TABLE.names
+            folder = os.path.dirname(path) if own else TABLE.find_patched_folder(path)
+            if folder is not None and os.path.abspath(folder) not in shown_already:
+                counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
+    if counts:
+        yield Unread("overlay", tuple(counts), sum(counts.values()), "--kustomize")
+
+
+def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unread]:
+    """The charts whose templates were judged before they are rendered, with the values files that were used."""
+    counts: dict[str, int] = {}
+    values: dict[str, None] = {}
+    given: dict[str, list[str]] = {}
+    for text in built:
+        for path in text.replaces:
+            given.setdefault(path, []).extend(source.path for source in text.given)
+    for obj in objects:
+        chart, templates, _ = obj.source.path.rpartition("templates/")
+        if templates and "{{" in obj.source.text and gate.is_file(os.path.join(chart, CHART)):
+            counts[_display_folder(chart)] = counts.get(_display_folder(chart), 0) + 1
+            used = given.get(os.path.abspath(obj.source.path), ())
+            values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used if path)
+    if counts:
+        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm", tuple(sorted(values)))
+
+
+def _display_folder(folder: str) -> str:
+    return _slashes(os.path.normpath(os.path.relpath(folder or os.curdir)))
+
+
+def _slashes(path: str) -> str:
+    return path.replace(os.sep, "/")

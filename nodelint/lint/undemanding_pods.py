@@ -1,0 +1,161 @@
+"""Find files whose pods some NodePool takes for certain, by their words alone, so that they need not be read.
+
+A repository has many files with pods, and most ask for nothing but a little CPU and memory. Where a NodePool takes
+such pods whatever they are, none of these files can hold a pod that no NodePool takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, RequirementLine
+from nodelint.model.quantities import ONE, billionths, quantity_of
+from nodelint.model.requirement import well_known
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.model.manifest import Object
+
+_LITTLE = {"cpu": 8 * ONE, "memory": 16 * 1024**3 * ONE}
+"""What all pods of a file and all DaemonSets of a run may ask together: half of a 4xlarge of any usual family."""
+
+_WITHIN_LIMITS = 16 * ONE
+"""The CPUs of all replicas together for which the least limits have room, whatever is left over on each node."""
+
+_LEAST_LIMITS = {"cpu": 32 * ONE, "memory": 128 * 1024**3 * ONE}
+"""Limits that let a 4xlarge of any usual family through."""
+
+_USUAL = frozenset("cmr")
+_USUAL_GENERATIONS = frozenset("567")
+_HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
+"""Settings of the kubelet that take no room from pods."""
+
+_AMOUNTS = re.compile(r"""(cpu|memory|[rR]eplica\w*)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
+_NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
+_DEMANDING_WORD = re.compile(
+    "nodeSelector|ffinity|topology|runtime|resourceClaims|nodeName|overhead|olumeClaim|volume_claim|PersistentVolume"
+    "|StorageClass|ostPort|host_port|ostNetwork|host_network|node_selector"
+)
+_DEMANDING = re.compile(
+    r"(?m)"
+    # what is there with a value in its line, or with deeper lines below it
+    r"""^([ \t-]*)["']?(?:nodeSelector|affinity|nodeAffinity|podAffinity|podAntiAffinity|topologySpreadConstraints"""
+    r"""|runtimeClassName|resourceClaims|nodeName|overhead)["']?:(?:[ \t]*(?!\{[ \t]*\}|\[[ \t]*\]|["']{2})[^\s]"""
+    r"|[ \t]*\n(?:[ \t]*\n)*\1[ \t]*[ \t-][^\s])"
+    r"|[{,\"][ \t]*\"?(?:nodeSelector|affinity|topologySpreadConstraints|runtimeClassName|resourceClaims|nodeName)\b"
+    r"|topologyKey|olumeClaim|PersistentVolume|StorageClass|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
+    r"|affinity {|topology_spread|runtime_class"
+)
+_OTHER_RESOURCES = re.compile(
+    r"hugepages-|ephemeral-storage"
+    # behind the colon of a key is a blank, a quote before it; the tag of an image has neither
+    r"""|\.[a-z]+/[\w.-]+(?:["'][ \t]*[:=][ \t]*|[ \t]*:[ \t]+|[ \t]*=[ \t]*)["']?[0-9]"""
+)
+
+
+def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
+    """Whether all pods of a text together ask for little CPU and memory beside `daemons`, and for nothing else."""
+    written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
+    if _DEMANDING_WORD.search(written) is not None and _DEMANDING.search(written) is not None:
+        return False
+    if _OTHER_RESOURCES.search(written) is not None:
+        return False
+    return _are_little(tuple(_AMOUNTS.findall(written)), daemons["cpu"], daemons["memory"])
+
+
+@cache
+def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of_daemons: int) -> bool:
+    """Whether amounts are little together with those of DaemonSets, and with all replicas within the least limits."""
+    amounts = _add(written)
+    if amounts["cpu"] + of_daemons > _LITTLE["cpu"] or amounts["memory"] + memory_of_daemons > _LITTLE["memory"]:
+        return False
+    replicas = max((_read_amount(amount) for name, amount in written if name not in _LITTLE), default=ONE)
+    return amounts["cpu"] * replicas <= _WITHIN_LIMITS * ONE
+
+
+def add_amounts(text: str) -> dict[str, int]:
+    """All amounts of CPU and of memory in a text together, requests and limits alike."""
+    return _add(_AMOUNTS.findall(text))
+
+
+def _add(written: Iterable[tuple[str, str]]) -> dict[str, int]:
+    amounts = dict.fromkeys(_LITTLE, 0)
+    for name, amount in written:
+        if name in amounts:
+            amounts[name] += _read_amount(amount)
+    return amounts
+
+
+def _read_amount(text: str) -> int:
+    try:
+        return billionths(text)
+    except ValueError:
+        return 0
+
+
+def has_pool_for_little(objects: Iterable[Object]) -> bool:
+    """Whether a NodePool among objects certainly takes each pod that asks for little.
+
+    Of several pools of one name each has to: a workload is held against the nearest of them.
+    """
+    there = list(objects)
+    if any(isinstance(obj, NodeOverlay) for obj in there):
+        return False
+    pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
+    roomy = {id(pool) for pool in pools if _is_roomy(pool, there)}
+    names = {pool.name for pool in pools if id(pool) in roomy and isinstance(pool.name, str)}
+    return any(all(id(pool) in roomy for pool in pools if pool.name == name) for name in names)
+
+
+def _is_roomy(pool: NodePool, objects: Sequence[Object]) -> bool:
+    """Whether a pool takes all pods and may launch the larger sizes of a usual family."""
+    if pool.partial or pool.static or pool.find_field("spec", "template", "spec", "taints") is not None:
+        return False
+    labels = {label.key for label in pool.template_labels}
+    if labels & well_known() or not all(map(_leaves_usual_types, pool.requirements)):
+        return False
+    limits = pool.find_field("spec", "limits")
+    for entry in limits.entries if limits is not None else ():
+        amount = quantity_of(entry.value)
+        if entry.name not in _LEAST_LIMITS or amount is None or amount < _LEAST_LIMITS[entry.name]:
+            return False
+    ref = pool.class_ref
+    name = ref.name if ref is not None else None
+    classes = [obj for obj in objects if isinstance(obj, EC2NodeClass) and obj.name == name]
+    return bool(classes) and isinstance(name, str) and all(map(_takes_usual_types, classes))
+
+
+def _leaves_usual_types(line: RequirementLine) -> bool:
+    """Whether types of a usual family and of a recent generation are left by a requirement."""
+    if line.min_values is not None or not line.known or not isinstance(line.key, str):
+        return False
+    texts = set(line.texts)
+    if line.operator == "Gt" and line.key == GENERATION:
+        return texts <= set("123456") and len(texts) == 1
+    if line.operator != "In":
+        return False
+    if line.key == CATEGORY:
+        return bool(texts & _USUAL)
+    if line.key == GENERATION:
+        return bool(texts & _USUAL_GENERATIONS)
+    if line.key == "kubernetes.io/os":
+        return texts == {"linux"}
+    return (line.key == ARCH and bool(texts & {"amd64", "arm64"})) or (
+        line.key == CAPACITY_TYPE and bool(texts & {"spot", "on-demand"})
+    )
+
+
+def _takes_usual_types(node_class: EC2NodeClass) -> bool:
+    """Whether nodes of a class have the room of their types, and an image of either architecture."""
+    spec = node_class.node.get("spec")
+    if spec is None or node_class.partial or spec.get("networkInterfaces") is not None:
+        return False
+    aliases = [term.alias for term in node_class.ami_terms]
+    if not any(isinstance(alias, str) and alias.startswith(("al2023@", "bottlerocket@")) for alias in aliases):
+        return False
+    kubelet = spec.get("kubelet")
+    return kubelet is None or all(entry.name in _HARMLESS for entry in kubelet.entries)

@@ -1,0 +1,255 @@
+"""The workloads that `check` holds against the NodePools of a run: read only where they may matter to them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nodelint.files.discover import Discovery
+    from nodelint.lint.engine import Selection
+    from nodelint.model.manifest import NodePool, Object
+    from nodelint.rule.definition import Rule
+    from nodelint.text import Source
+
+
+def add_workloads(
+    found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
+) -> bool:
+    """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
+
+    Of files without the word karpenter those with DaemonSets, which take room on each node, those that name a label
+    or a taint of a pool, and those whose pods may be too demanding for the pool that takes most; all of them where a
+    rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
+    less than the repository: other pools may be in the rest of it.
+    """
+    selected = {
+        tag for rule in rules.values() if "workloads" in rule.tags and selection.enables(rule) for tag in rule.tags
+    }
+    if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
+        return False
+    from nodelint.model.manifest import NodePool
+
+    there = list(objects)
+    pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
+    if not pools:
+        return False
+    from nodelint.lint.undemanding_pods import has_pool_for_little
+    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.text import Source
+
+    keys = [key.encode() for key in own_keys(pools)]
+    is_demanding = "demanding-workloads" in selected
+    every = "all-workloads" in selected or (is_demanding and not has_pool_for_little(there))
+    texts = dict(_selecting_texts(found, keys, every, demanding=is_demanding))
+    texts.update(_texts_of_bases(found, texts))
+    node_groups = read_texts(found.node_groups)
+    known = {source.path: number for number, source in enumerate(found.sources)}
+    for path, text in texts.items():
+        shown = path.replace(os.sep, "/")
+        source = Source.from_text(shown, text, PATTERN)
+        source.node_groups = node_groups
+        number = known.get(shown)
+        if number is None:
+            found.sources.append(source)
+        else:
+            source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
+            found.sources[number] = source
+    if "all-workloads" in selected:
+        unread = frozenset(_list_unread_keys(found, pools))
+        for source in found.sources:
+            source.unread_keys = unread
+    return bool(texts)
+
+
+def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
+    """The keys of taints that stand beside tolerations in files of which not each document is an object that is read.
+
+    Values of charts, templates, scripts, other kinds of objects: what tolerates a taint may be among them.
+    """
+    keys = {taint.key.encode() for pool in pools for taint in pool.taints if isinstance(taint.key, str)}
+    known = {source.path: source for source in found.sources}
+    for path in sorted(found.seen | found.glanced) if keys else ():
+        source = known.get(path.replace(os.sep, "/"))
+        text = source.text if source is not None else _text_with(path, sorted(keys), _TOLERATIONS)
+        if not text or (source is not None and _is_all_read(source)):
+            continue
+        data = text.encode()
+        if _holds(data, _TOLERATIONS):
+            yield from (key.decode() for key in keys if key in data)
+
+
+_TOLERATIONS = (b"oleration",)
+
+
+def _is_all_read(source: Source) -> bool:
+    """Whether each document of a plain manifest is an object that is known."""
+    from nodelint.model.documents import objects
+
+    kinds = re.findall(r"(?m)^kind:", source.text)
+    return not source.masked and 0 < len(kinds) == len(list(objects(source, foreign=True, more=True)))
+
+
+def _selecting_texts(
+    found: Discovery, keys: Sequence[bytes], every: bool, demanding: bool
+) -> Iterator[tuple[str, str]]:
+    """The files with pods that are meant for nodes with one of some keys, or with all pods, and their texts.
+
+    `demanding` asks for those with DaemonSets as well, and with pods that ask for more than a little.
+    """
+    from nodelint.model.cluster_objects import PATTERN
+
+    known = {source.path: source for source in found.sources}
+    buffers = set(found.buffers)
+    of_charts: dict[str, bool] = {}
+    passed_over: dict[str, str] = {}
+    for path in dict.fromkeys((*found.workloads, *found.buffers)):
+        source = known.get(path.replace(os.sep, "/"))
+        whole = every or path in buffers
+        if source is None and not whole and not keys and not demanding:
+            continue
+        text = source.text if source is not None else _text_of(path, found)
+        if re.search(PATTERN, text) is None or (source is not None and not source.whole):
+            continue
+        meant = bool(keys) and (_is_selecting(text, keys) or _is_filled_with(path, keys, of_charts))
+        if source is not None or whole or meant:
+            yield path, text
+        elif demanding:
+            passed_over[path] = text
+    yield from _demanding_texts(passed_over, known.values())
+
+
+def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
+    return any(key.decode() in text for key in keys) and any(mark in text for mark in _SELECTING)
+
+
+def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+    """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
+    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
+
+    with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
+    yield from with_daemons.items()
+    of_daemons = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
+    taken = add_amounts(of_daemons)
+    values: dict[str, str] = {}
+    for path, text in texts.items():
+        if path in with_daemons:
+            continue
+        folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
+        if inside and folder not in values:
+            values[folder] = _text_with(f"{folder}/values.yaml", None)
+        if not asks_for_little(f"{text}\n{values[folder]}" if inside else text, taken):
+            yield path, text
+
+
+def _has_daemons(text: str) -> bool:
+    return "DaemonSet" in text or "kubernetes_daemon" in text
+
+
+def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files below overlays with objects that a patch among some texts may be for: of the same name.
+
+    What an overlay adds to an object decides where its pods go as much as what the base has.
+    """
+    from nodelint.forms.registry import TABLE
+    from nodelint.model.cluster_objects import PATTERN
+
+    if not selecting:
+        return
+    folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in TABLE.names}
+    if not folders:
+        return
+    names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
+    known = {source.path for source in found.sources}
+    for path in found.workloads:
+        below = any(path.startswith(os.path.join(folder, "")) or not folder for folder in folders)
+        if path not in selecting and path.replace(os.sep, "/") not in known and below:
+            text = _text_with(path, sorted(names))
+            if re.search(PATTERN, text) is not None:
+                yield path, text
+
+
+_NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
+
+
+def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
+    """Whether a file is a template of a chart whose own values hold one of some keys; `of_charts` remembers that."""
+    folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
+    if not inside:
+        return False
+    if folder not in of_charts:
+        of_charts[folder] = bool(_text_with(f"{folder}/values.yaml", keys))
+    return of_charts[folder]
+
+
+_SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")
+"""One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
+
+
+def _text_of(path: str, found: Discovery) -> str:
+    """The text of a file with workloads; empty where it cannot be read."""
+    data = found.contents.get(path)
+    return _text_with(path, None) if data is None else data.decode("utf-8", "replace")
+
+
+def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
+    """The text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
+    from nodelint.files.gate import gate
+
+    try:
+        data = gate.read_listed(path)
+    except OSError:
+        return ""
+    wanted = keys is None or (_holds(data, keys) and (not markers or _holds(data, markers)))
+    return data.decode("utf-8", "replace") if wanted else ""
+
+
+def _holds(data: bytes, words: Sequence[bytes]) -> bool:
+    return any(data.find(word) >= 0 for word in words)
+
+
+def own_keys(pools: Iterable[NodePool]) -> set[str]:
+    """The keys of labels and taints that pools bring, less those that Karpenter knows itself."""
+    from nodelint.model.requirement import well_known
+
+    keys = {
+        key
+        for pool in pools
+        for key in (
+            *(line.key for line in pool.requirements),
+            *(label.key for label in pool.template_labels),
+            *(taint.key for taint in pool.taints),
+        )
+        if isinstance(key, str)
+    }
+    return keys - well_known()
+
+
+def _is_whole(found: Discovery) -> bool:
+    """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
+    if found.unreadable or any(source.problems for source in found.sources):
+        return False
+    from nodelint.files.safe_read import is_inside, repository
+
+    for place in {os.path.dirname(source.path) for source in found.sources}:
+        root = repository(os.path.abspath(place))
+        if root is not None and not any(is_inside(root, folder) for folder in found.folders):
+            return False
+    return True
+
+
+def read_texts(paths: Sequence[str]) -> list[str]:
+    """The texts of files; nothing of those that cannot be read any more."""
+    from nodelint.files.gate import gate
+
+    found = []
+    for path in paths:
+        try:
+            found.append(gate.read(path).decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return found

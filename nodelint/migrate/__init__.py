@@ -1,0 +1,218 @@
+"""Objects of a Karpenter of one's own become those of EKS Auto Mode, and the other way round.
+
+Files become files: an edit replaces a range of characters, and comments, order and anchors stay. What the other side
+does not have is a `MoveNote` with its place and what to do; nothing goes unsaid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from nodelint import edits
+from nodelint.base.tuples import NamedTuple
+from nodelint.edits import line_diff
+from nodelint.migrate.classes import class_notes, plan_class
+from nodelint.migrate.labels import MoveTarget
+from nodelint.migrate.pools import plan_pool, pool_notes
+from nodelint.migrate.references import (
+    auto_expressions,
+    auto_selectors,
+    edits_of_names,
+    left_names,
+    selector_note,
+    without_selector,
+)
+from nodelint.migrate.steps import MoveNote, NoteKind, Step, all_objects, is_json_patch, note, run_steps
+from nodelint.model.documents import objects
+from nodelint.model.finding import span_of
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
+from nodelint.text import Node, Source, reread
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.rendered import Built
+    from nodelint.inventory import Inventory
+
+__all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side", "left_in_rendered", "migrate"]
+
+_MOST_LEFT = 3
+"""Lines of a file that are named, of those in which a name of the other side still stands."""
+
+
+class MovedFiles(NamedTuple):
+    """The files as they were and as they are to be, and what to know; `moved` are the objects that changed sides."""
+
+    old: tuple[Source, ...]
+    new: tuple[Source, ...]
+    notes: tuple[MoveNote, ...]
+    moved: tuple[Object, ...]
+
+    @property
+    def changed(self) -> list[tuple[Source, Source]]:
+        """The files that change, as they were and as they are to be."""
+        return [(old, new) for old, new in zip(self.old, self.new, strict=True) if old.text != new.text]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all moved: nothing was dropped, and nothing is left to the owner."""
+        return all(note.kind in ("differs", "added") for note in self.notes)
+
+
+def migrate(files: Sequence[Source], target: MoveTarget) -> MovedFiles:
+    """Move the objects of files to `target`. Nothing is raised for what they hold."""
+    classes = [obj.name for source in files for obj in all_objects(source) if _is_class(obj)]
+    made = [_migrate_file(source, target, classes) for source in files]
+    notes = dict.fromkeys(chain.from_iterable(notes for _, notes, _ in made))
+    moved = tuple(chain.from_iterable(moved for _, _, moved in made))
+    return MovedFiles(tuple(files), tuple(new for new, _, _ in made), tuple(notes), moved)
+
+
+def is_of_other_side(obj: Object, target: MoveTarget) -> bool:
+    """Whether an object is one that moves to the target."""
+    if not isinstance(obj, (NodePool, EC2NodeClass, AutoModeClass)) or obj.version != "v1":
+        return False
+    return obj.provider == ("aws" if target == "auto-mode" else "auto-mode")
+
+
+def _is_class(obj: Object) -> bool:
+    return isinstance(obj, (EC2NodeClass, AutoModeClass))
+
+
+def _is_old(obj: Object) -> bool:
+    return isinstance(obj, Retired) or (isinstance(obj, (NodePool, EC2NodeClass)) and obj.version != "v1")
+
+
+def _migrate_file(
+    source: Source, target: MoveTarget, classes: Sequence[object]
+) -> tuple[Source, list[MoveNote], list[Object]]:
+    """A file moved, its notes in the order of lines, and its objects that move."""
+    present = all_objects(source)
+    old = [obj for obj in present if _is_old(obj)]
+    if old and target == "auto-mode":
+        message = (
+            f"`{old[0].api_version}` does not move: make the objects of this file v1 first (`nodelint check --fix`)"
+        )
+        return source, [note("by-hand", obj, obj.node.get("apiVersion"), message) for obj in old], []
+    moving = [(index, obj) for index, obj in enumerate(present) if is_of_other_side(obj, target)]
+    named = edits_of_names(source, target)
+    renamed = reread(source, edits.apply(source.text, named)) if named else source
+    notes = [found for _, obj in moving for found in _notes_of(obj, target, classes)]
+    notes += _left_notes(renamed, target, {(found.path, found.line) for found in notes if found.kind == "by-hand"})
+    notes += _notes_of_patches(source, target)
+    steps = {index: list(_plan(obj, target)) for index, obj in moving}
+    if len(all_objects(renamed)) != len(present):
+        return (
+            source,
+            [note("by-hand", obj, None, "the file is not read alike after the edits") for obj in present],
+            [],
+        )
+    new, more = run_steps(renamed, steps)
+    notes += more
+    if target == "karpenter":
+        new, more = _without_selectors(source, new)
+        notes += more
+    return new, sorted(notes, key=lambda found: found.line), [obj for _, obj in moving]
+
+
+def _notes_of(obj: Object, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
+    if obj.of_values and _is_class(obj):
+        yield note("by-hand", obj, None, f"a chart makes an {obj.kind} of these values: the chart decides what moves")
+    elif isinstance(obj, NodePool):
+        yield from pool_notes(obj, target, classes)
+    else:
+        yield from class_notes(obj, target)
+
+
+def _plan(obj: Object, target: MoveTarget) -> Iterator[Step]:
+    if obj.of_values and _is_class(obj):
+        return
+    yield from plan_pool(obj, target) if isinstance(obj, NodePool) else plan_class(obj, target)
+
+
+def _notes_of_patches(source: Source, target: MoveTarget) -> Iterator[MoveNote]:
+    """Notes on operations of JSON6902 patches whose field the other kind has not, or has elsewhere."""
+    for obj in objects(source, foreign=True):
+        if is_json_patch(obj) and _is_class(obj) and is_of_other_side(obj, target):
+            for step in plan_class(obj, target):
+                if step.otherwise.value:
+                    yield step.otherwise._replace(message=f"a patch writes it: {step.otherwise.message}")
+
+
+def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]) -> Iterator[MoveNote]:
+    """Notes on lines in which a name of the other side still stands, after the edits of names."""
+    lines = [found for found in left_names(renamed, target) if (renamed.path, found[0]) not in known]
+    for number, word in lines[:_MOST_LEFT]:
+        more = f" ({len(lines) - _MOST_LEFT} more lines)" if len(lines) > _MOST_LEFT and number == lines[2][0] else ""
+        yield MoveNote("by-hand", "", "", renamed.path, number, f"`{word}` still stands here: change it{more}")
+
+
+def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]]:
+    """The source without selectors of EKS Auto Mode's nodes, and what was left of them."""
+    there = auto_selectors(old)
+    for _ in there:
+        new, _ = without_selector(new)
+    left = len(auto_selectors(new))
+    notes = [selector_note(mapping, old) for mapping in there]
+    if left:
+        notes = [found._replace(kind="by-hand", message=f"remove it: {found.message}") for found in notes]
+    for mapping in auto_expressions(old):
+        message = "only nodes of EKS Auto Mode have this label: remove the expression, or select another label"
+        line = old.position(mapping.start).line
+        notes.append(MoveNote("by-hand", "", mapping.path, old.path, line, message, mapping.text))
+    return new, notes
+
+
+def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory) -> list[MoveNote]:
+    """Notes on what charts, overlays and modules still come to that is the other side's.
+
+    That is what values and expressions bring, and what no edit of a file alone could change. `inventory` is that of
+    the files as they are to be.
+    """
+    lines = {source.path: _old_lines(before, source) for before, source in made.changed}
+    notes: list[MoveNote] = []
+    for rendered in inventory.built:
+        for obj in all_objects(rendered.source):
+            notes += _notes_of_rendered(rendered, obj, target, lines)
+    known = {(found.path, found.line) for found in made.notes}
+    return [found for found in dict.fromkeys(notes) if (found.path, found.line) not in known]
+
+
+def _notes_of_rendered(
+    rendered: Built, obj: Object, target: MoveTarget, lines: dict[str, Callable[[int], int]]
+) -> Iterator[MoveNote]:
+    for field, node, message in _list_left(obj, target):
+        origin = rendered.find_origin(node)
+        if origin is not None:
+            span = span_of(origin.at)
+            line = span.source.position(span.start).line
+            before = lines.get(span.source.path, int)(line)
+            yield MoveNote("by-hand", obj.label, field, span.source.path, before, message)
+
+
+def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str]]:
+    """What of a rendered object is still the other side's: the field, its place, and what to do."""
+    if is_of_other_side(obj, target):
+        yield "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
+    elif _is_class(obj):
+        steps = (step.otherwise for step in plan_class(obj, target))
+        yield from ((left.field, _find_node(obj, left.field), left.message) for left in steps if left.value)
+
+
+def _find_node(obj: Object, path: str) -> Node:
+    """The node at a path of an object, as `Node.path` writes it."""
+    return next((node for node in obj.node.walk() if node.parent is not None and node.path == path), obj.name_node)
+
+
+def _old_lines(old: Source, new: Source) -> Callable[[int], int]:
+    """The line of the old text that a line of the new one was, or that stands in its place; both from 1."""
+    steps = line_diff.opcodes(old.text.split("\n"), new.text.split("\n"))
+
+    def line_of(number: int) -> int:
+        for tag, a, b, c, d in steps:
+            if c <= number - 1 < d:
+                return a + (number - 1 - c) + 1 if tag == "equal" else min(a, max(b - 1, 0)) + 1
+        return number
+
+    return line_of

@@ -1,0 +1,66 @@
+"""The labels of nodes that Karpenter and EKS Auto Mode name differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from nodelint.data import table
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
+from nodelint.model.requirement import well_known_since
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    MoveTarget = Literal["auto-mode", "karpenter"]
+    """Where objects are moved to."""
+else:
+    MoveTarget = str
+
+COMPUTE_TYPE = f"{AUTO_MODE_GROUP}/compute-type"
+"""The label of all nodes of EKS Auto Mode, for which Karpenter has none."""
+
+_CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
+
+
+@cache
+def counterparts(target: MoveTarget) -> Mapping[str, str]:
+    """The label that takes the place of each label of the other side."""
+    facts = table("auto_mode")
+    pairs = dict(_CLASS_LABELS)
+    for name in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
+        if well_known_since(f"{AWS_GROUP}/{name}") is not None:
+            pairs[f"{AWS_GROUP}/{name}"] = f"{AUTO_MODE_GROUP}/{name}"
+    return pairs if target == "auto-mode" else {new: old for old, new in pairs.items()}
+
+
+def has_no_counterpart(key: str, target: MoveTarget) -> bool:
+    """Whether a key is a label of the other side that has none on this one."""
+    if target == "karpenter":
+        return key == COMPUTE_TYPE
+    return key.startswith(f"{AWS_GROUP}/") and key not in counterparts(target) and well_known_since(key) is not None
+
+
+@cache
+def _pattern(target: MoveTarget) -> re.Pattern[str]:
+    keys = sorted(counterparts(target), key=len, reverse=True)
+    names = "|".join(re.escape(key).replace("/", "(?:/|~1)") for key in keys)
+    return re.compile(rf"(?<![\w./-])(?:{names})(?![\w/-]|\.\w)|(?<=/)(?:{names.replace('(?:/|~1)', '~1')})(?![\w-])")
+
+
+_COMMENT = re.compile(r"[ \t]*(?:#|//)|.*?[ \t]#")
+
+
+def find_labels(text: str, target: MoveTarget) -> Iterator[tuple[int, int, str]]:
+    """Each label in a text that has another name on the target, with that name. Comments are passed over.
+
+    A JSON pointer writes `~1` for the slash of a label, and so does the new name.
+    """
+    for match in _pattern(target).finditer(text):
+        begin = text.rfind("\n", 0, match.start()) + 1
+        if _COMMENT.match(text, begin, match.start()) is None:
+            new = counterparts(target)[match[0].replace("~1", "/")]
+            yield match.start(), match.end(), new.replace("/", "~1") if "~1" in match[0] else new

@@ -1,0 +1,106 @@
+"""What becomes of a NodePool: its lifetime, its names, and labels that the other side does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.data import table
+from nodelint.karpenter.controller.auto_mode import Lifetime, lifetime
+from nodelint.migrate.labels import COMPUTE_TYPE, MoveTarget, has_no_counterpart
+from nodelint.migrate.steps import MoveNote, Step, note, remove_field, set_field
+from nodelint.model.keys import OS, WINDOWS_BUILD
+from nodelint.model.manifest import NodePool, RequirementLine
+
+_TEMPLATE = ("spec", "template", "spec")
+_KARPENTER_HOURS = 720
+"""The hours after which Karpenter replaces a node by default: 30 days (core: NodePool, `expireAfter`)."""
+
+
+def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
+    """The steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
+    if target == "auto-mode":
+        found = lifetime(pool)
+        if found is not None and found.too_long and found.offer is not None:
+            by_hand = note("by-hand", pool, found.node, _say_too_long(found, "shorten both"))
+            differs = note("differs", pool, found.node, _say_too_long(found, f"it is {found.offer}h"))
+            yield Step(set_field((*_TEMPLATE, "expireAfter"), f"{found.offer}h"), (differs,), by_hand)
+        return
+    gone = [line for line in pool.requirements if _says_auto(line)]
+    items = pool.requirements_node.items if pool.requirements_node is not None else []
+    for index in reversed(range(len(items))):  # from the back: the indices in front stay what they are
+        line = next((line for line in gone if line.node is items[index]), None)
+        if line is not None:
+            message = f"Karpenter's nodes have no label {COMPUTE_TYPE}: nothing to do"
+            by_hand = note("by-hand", pool, line.node, f"remove it: {message}")
+            dropped = note("dropped", pool, line.node, message)
+            yield Step(remove_field((*_TEMPLATE, "requirements", index)), (dropped,), by_hand)
+
+
+def _say_too_long(found: Lifetime, what: str) -> str:
+    days = found.longest // 24
+    return f"nodes of EKS Auto Mode live {days} days at most, with terminationGracePeriod: {what}"
+
+
+def _says_auto(line: RequirementLine) -> bool:
+    """Whether a requirement selects all nodes of EKS Auto Mode."""
+    values = [value.text for value in line.values]
+    return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
+
+
+def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
+    """What a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
+    for line in pool.requirements:
+        if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _says_auto(line):
+            yield note("by-hand", pool, line.node, _say_no_label(line.key, target))
+    if target == "auto-mode":
+        yield from _notes_of_auto_mode(pool)
+        return
+    ref = pool.class_ref
+    if ref is not None and ref.name == "default" and "default" not in classes:
+        message = (
+            "`default` was EKS Auto Mode's own class: write an EC2NodeClass with role, subnets and security groups"
+        )
+        yield note("by-hand", pool, ref.node, message)
+    if not pool.partial:
+        facts = table("auto_mode")
+        yield from _unset(pool, "expireAfter", f"{facts['default_expire_hours']}h", f"{_KARPENTER_HOURS}h")
+        yield from _unset(pool, "terminationGracePeriod", f"{facts['default_grace_hours']}h", "none")
+
+
+def _say_no_label(key: str, target: MoveTarget) -> str:
+    if target == "karpenter":
+        return f"Karpenter's nodes have no label {key}: select them by another label"
+    return f"EKS Auto Mode has no label {key}: name instance families or types in its place"
+
+
+def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
+    facts = table("auto_mode")
+    if pool.name in facts["built_in"]:
+        message = f"EKS Auto Mode has a NodePool `{pool.name}` of its own: rename this one"
+        yield note("by-hand", pool, pool.node.find("metadata", "name"), message)
+    for line in pool.requirements:
+        texts = [value.text for value in line.values]
+        if line.key == WINDOWS_BUILD or (line.key == OS and line.operator == "In" and "windows" in texts):
+            message = "EKS Auto Mode has no Windows nodes: keep this pool with Karpenter"
+            yield note("by-hand", pool, line.node, message)
+    found = lifetime(pool)
+    if found is not None and found.too_long and found.offer is None:
+        yield note("by-hand", pool, found.node, _say_too_long(found, "shorten both"))
+    known = table("migrate")["startup_taints"]
+    for taint in pool.startup_taints:
+        if taint.key in known:
+            message = (
+                "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
+            )
+            yield note("by-hand", pool, taint.node, message)
+    if not pool.partial:
+        yield from _unset(pool, "expireAfter", f"{_KARPENTER_HOURS}h", f"{facts['default_expire_hours']}h")
+        yield from _unset(pool, "terminationGracePeriod", "none", f"{facts['default_grace_hours']}h")
+
+
+def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:
+    """The note on a field that is left to a default which the other side has differently."""
+    spec = pool.node.find(*_TEMPLATE)
+    if spec is not None and spec.get(name) is None:
+        message = f"not set: the default is {after}, and was {before}"
+        yield note("differs", pool, None, message, f"spec.template.spec.{name}")

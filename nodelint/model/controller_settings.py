@@ -1,0 +1,153 @@
+"""Settings of the controller as files state them: values of its chart, variables and flags of its Deployment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.data import table
+from nodelint.model.manifest import text
+from nodelint.model.releases import Version
+from nodelint.text import UNKNOWN, Node, Source, SourceText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from nodelint.model.finding import Span
+
+    Kind = Literal["value", "variable", "flag", "gate"]
+
+
+class WrittenSetting(NamedTuple):
+    """A setting as it is written: a value of the chart by its path, a variable, a flag, or a feature gate."""
+
+    kind: Kind
+    name: str
+    value: str
+    node: Node
+    chart: int | None = None
+    """Which chart of the run it belongs to."""
+    is_known: bool = True
+    """Whether the value is known; the text of one that is not is empty."""
+
+    @property
+    def variable(self) -> str | None:
+        """The variable by which the controller knows the setting, in whatever way it is written."""
+        row = next((row for row in table("settings")["settings"] if row.get(self.kind) == self.name), None)
+        return row.get("variable") if row is not None else None
+
+
+class ControllerInstall(NamedTuple):
+    """How a file installs the controller: where, by what, in which version, and with which settings.
+
+    `version` is as it is written; None where it is not known. `is_complete` says that no other values count than
+    those that were read. `values` are all that were read; None where the installation has no chart. `files` are the
+    texts with a part in them.
+    """
+
+    at: Span
+    by: str
+    version: str | None
+    settings: tuple[WrittenSetting, ...]
+    is_complete: bool
+    values: Node | None
+    files: tuple[SourceText, ...]
+
+    def find(self, variable: str) -> tuple[WrittenSetting, ...]:
+        """The settings that give the controller a variable a value, known or not."""
+        return tuple(s for s in self.settings if s.variable == variable and (s.value or not s.is_known))
+
+    @property
+    def release(self) -> Version | None:
+        """The release of Karpenter; None where it is not known."""
+        from nodelint.model.evidence import NO_RELEASE, stated
+
+        found = stated("karpenter", self.version or "", self.at.source.path, 1, self.by)
+        return None if found is None or found.weight == NO_RELEASE else found.karpenter
+
+
+def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
+    """The containers of Deployments of Karpenter's controller, each behind its Deployment."""
+    for document in source.documents:
+        root = document.root
+        if root is None or text(root.get("kind")) != "Deployment":
+            continue
+        listed = root.find("spec", "template", "spec", "containers")
+        for container in listed.items if listed is not None else ():
+            image = text(container.get("image"))
+            if isinstance(image, str) and re.search(r"karpenter/controller\b", image):
+                yield root, container
+
+
+def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetting]:
+    """The settings among the values of Karpenter's chart."""
+    for path, key, value in chart_leaves(values):
+        if path.startswith(("settings.", "webhook.")):
+            yield chart_leaf(path, key, value)._replace(chart=chart)
+    controller = values.get("controller")
+    if controller is not None:
+        yield from container_settings(controller, chart)
+
+
+def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
+    """The scalars of nested mappings by their path, each with the node of its key."""
+    pending = [("", values)]
+    while pending:
+        path, node = pending.pop()
+        for entry in node.entries:
+            at = f"{path}{entry.name}"
+            if entry.value.kind == "mapping":
+                pending.append((f"{at}.", entry.value))
+            elif entry.value.kind == "scalar":
+                yield at, entry.key, entry.value
+
+
+def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
+    """A scalar of the chart's values as a setting."""
+    return WrittenSetting("value", path, _setting_text(value), key, is_known=value.value is not UNKNOWN)
+
+
+def container_settings(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
+    """The variables and flags of a container."""
+    env, args = container.get("env"), container.get("args")
+    for item in env.items if env is not None else ():
+        name = text(item.get("name"))
+        value = item.get("value")
+        if isinstance(name, str):
+            known = value is not None and value.value is not UNKNOWN
+            text_ = _setting_text(value) if value is not None else ""
+            yield WrittenSetting("variable", name, text_, item, chart, known)
+    for item in args.items if args is not None else ():
+        written = text(item)
+        flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
+        if flag is not None:
+            yield WrittenSetting("flag", flag[1], flag[2] or "", item, chart)
+
+
+def _setting_text(value: Node) -> str:
+    if value.value is UNKNOWN or value.value is None:
+        return ""
+    return str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
+
+
+def gates_of(setting: WrittenSetting) -> Iterator[WrittenSetting]:
+    """The feature gates that a setting turns on or off."""
+    for gate, value in list_gates(*setting[:3]):
+        yield setting._replace(kind="gate", name=gate, value=value)
+
+
+def list_gates(kind: Kind, name: str, value: str) -> Iterator[tuple[str, str]]:
+    if kind == "value":
+        for row in table("settings")["gates"]:
+            if row.get("value") == name and value:
+                yield row["gate"], value
+        for row in table("settings")["settings"]:
+            if row.get("value") == name and value:
+                yield from ((gate, value) for gate in row.get("gates", ()))
+    elif name.upper().replace("-", "_") in ("FEATURE_GATES", "AWS_FEATURE_GATES"):
+        for part in value.split(","):
+            gate, _, state = part.partition("=")
+            if state:
+                yield gate.strip(), state.strip().lower()

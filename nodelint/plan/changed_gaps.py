@@ -1,0 +1,202 @@
+"""What differs between two sides, makes pools or classes, and is not read: programs, remote bases, remote modules."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
+from nodelint.model.documents import objects
+from nodelint.model.finding import Span, span_of
+from nodelint.model.folders import path_below
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.uncompared import uncompared
+from nodelint.text import Source
+from nodelint.text.missing import text_of as read_text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from nodelint.forms.input_text import InputText
+    from nodelint.plan import Plan, UnreadFiles
+    from nodelint.plan.read_side import Read
+
+_LARGEST = 4 << 20
+_RENDERED = ("overlay", "chart", "Markdown file")
+"""Kinds of what a run has not read that hold no objects of their own, or examples for readers."""
+_OF_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|testdata|__tests__|docs|examples?)/|_test\.go$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$"
+)
+_REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s\"'#]+)")
+_OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
+"""Karpenter's own repositories: their bases hold the controller and its CRDs, and no pools."""
+_CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
+
+
+def find_changed_gaps(
+    was: Read, new: Read, tools: Collection[str], plan: Plan, unread_files: UnreadFiles
+) -> Iterator[Gap]:
+    """Yield what is not read and differs; what does not differ, too, if neither side has an object.
+
+    `tools` are those that a side is rendered by, `unread_files` are those that are named already.
+    """
+    reported = {gap.subject for gap in unread_files.files}
+    for place, gap in _find_changed_texts(was, new, tools, bool(plan.pools or plan.classes)):
+        if place not in reported:
+            yield gap
+    yield from _find_changed_bases(was, new)
+    yield from _find_changed_modules(was, new)
+    charts = list(_find_changed_charts(was, new))
+    yield from charts
+    named = {span_of(chart.at).source.path for chart in charts}
+    yield from (gap for gap in _find_changed_releases(was, new) if gap.path not in named)
+
+
+def _find_changed_texts(was: Read, new: Read, tools: Collection[str], has_objects: bool) -> Iterator[tuple[str, Gap]]:
+    """The texts and programs with objects that are not read, each with its place."""
+    before, after = (_list_texts(side, tools) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        kind, path = after.get(place) or before[place]
+        texts = [_read(side, place) for side in (was, new)]
+        changed = texts[0] != texts[1]
+        if changed or not has_objects:
+            source = Source(path, texts[1] or texts[0] or "")
+            reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
+            yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+
+
+def _list_texts(side: Read, tools: Collection[str]) -> dict[str, tuple[str, str]]:
+    """The kind and path of each text or program with objects that is not read, by its place below the side's root."""
+    from nodelint.inventory.unread_forms import unread
+
+    found = {}
+    for group in unread(side.found, tools):
+        for path in group.files if group.kind not in _RENDERED else ():
+            place = path_below(path, side.root).replace(os.sep, "/")
+            if not _OF_TESTS.search(place):
+                found[place] = group.kind, path
+    return found
+
+
+def _read(side: Read, place: str) -> str | None:
+    try:
+        return gate.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
+    """The overlays whose bases elsewhere are others on the two sides."""
+    before, after = (_list_bases(side) for side in (was, new))
+    for place in sorted(before.keys() & after.keys()):
+        old, now = before[place], after[place]
+        changed = [address for address in now if address not in old] or [a for a in old if a not in now]
+        if changed:
+            bases = now if changed[0] in now else old
+            reason = f"the base {changed[0]} is not here: what it makes of pools and classes is not known"
+            yield uncompared(bases[changed[0]], os.path.basename(os.path.dirname(place)) or place, reason, True)
+
+
+def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
+    """The addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
+    found = {}
+    for path in side.found.seen:
+        if os.path.basename(path) not in TABLE.names:
+            continue
+        text = _read(side, path_below(path, side.root))
+        if text is not None and _CONCERNS.search(text):
+            source = Source(path, text)
+            bases = {at[1]: Span(source, at.start(1), at.end(1)) for at in _REMOTE.finditer(text)}
+            found[path_below(path, side.root)] = {a: at for a, at in bases.items() if not _OF_KARPENTER.search(a)}
+    return found
+
+
+def _find_changed_modules(was: Read, new: Read) -> Iterator[Gap]:
+    """The calls of modules elsewhere that may make pools, where an input of theirs differs."""
+    from nodelint.forms.input_text import list_changed_inputs
+
+    before, after = (_list_modules(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        for found in list_changed_inputs(before.get(place, ()), after.get(place, ()))[:1]:
+            reason = f"`{found.name}` of it changes, and no file of the module is here: what it makes is not known"
+            yield uncompared(found.at, place[1], reason, True)
+
+
+def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
+    """The inputs of each call of a module elsewhere that may make pools, by the folder and name of the call."""
+    if not any(source.path.endswith(TABLE.endings) and "module" in source.text for source in side.found.sources):
+        return {}
+    from nodelint.forms.terraform.inputs import TerraformInputs
+
+    inputs = TerraformInputs(side.found.sources)
+    spoken_of = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
+    found = {}
+    for source in side.found.sources:
+        if source.path.endswith(TABLE.endings):
+            folder = path_below(os.path.dirname(source.path) or os.curdir, side.root)
+            for label, given in inputs.list_remote_modules(source, spoken_of):
+                found[folder, label] = given
+    return found
+
+
+def _find_changed_charts(was: Read, new: Read) -> Iterator[Gap]:
+    """The charts elsewhere whose name says that they make pools, where what installs them differs."""
+    before, after = (_list_charts(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        old, now = before.get(place), after.get(place)
+        if (old and old.text) != (now and now.text):
+            found = now or old
+            assert found is not None
+            reason = f"how the chart {found.name} is installed changes, and no template of it is here"
+            yield uncompared(found.at, found.name, reason, True)
+
+
+def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
+    """What installs each chart elsewhere that may make pools, by the place of its file, its name and its number."""
+    sources = [
+        source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)
+    ]
+    if not sources:
+        return {}
+    from nodelint.forms.helm.chart_releases import list_remote_charts
+
+    found: dict[tuple[str, str, int], InputText] = {}
+    for source in sources:
+        place = path_below(source.path, side.root)
+        for release in list_remote_charts(source):
+            number = sum(key[:2] == (place, release.name) for key in found)
+            found[place, release.name, number] = release
+    return found
+
+
+def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
+    """The objects that give a chart elsewhere values in which pools or classes are told, where they differ."""
+    before, after = (_list_releases(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        old, now = before.get(place), after.get(place)
+        if (old and old.text) != (now and now.text):
+            found = now or old
+            assert found is not None
+            yield uncompared(found.at, found.name, CHART_ELSEWHERE, True)
+
+
+def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
+    """What each such object says, by the place of its file and by its kind and name."""
+    taken = {part for built in side.inventory.built for part in built.parts}
+    found: dict[tuple[str, str], InputText] = {}
+    for source in side.found.sources:
+        if os.path.abspath(source.path) in taken:
+            continue
+        for obj in objects(source, more=True):
+            root = obj.document.root
+            if obj.of_values and root is not None and root.get("apiVersion") is not None:
+                from nodelint.forms.input_text import InputText
+                from nodelint.forms.lib.unread_inputs import in_one_line
+
+                name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+                text = in_one_line(root.get("spec") or root)
+                found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
+    return found

@@ -1,0 +1,107 @@
+"""Find unknown values with a changed input: they may differ between the two sides of a plan."""
+
+from __future__ import annotations
+
+from nodelint.forms.registry import TABLE
+from nodelint.model.finding import span_of, written_place
+from nodelint.model.gap import Gap
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.plan.uncompared import uncompared
+from nodelint.text import UNKNOWN
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.forms.input_text import InputText
+    from nodelint.model.manifest import Object
+    from nodelint.plan import Plan
+    from nodelint.plan.matching import Pair
+    from nodelint.plan.read_side import Read
+    from nodelint.text import Node
+
+
+def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
+    """Yield the pools and classes with an unknown value that counts for drift and of which an input changes.
+
+    What is replaced for certain, or is named as not compared already, is passed over.
+    """
+    named = {place.subject for place in plan.uncompared if place.decides}
+    replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    finders: list[_InputFinder] = []
+    for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
+        if pair.old is None or pair.new is None or id(pair.new) in replaced:
+            continue
+        unknown = [_list_unknown(obj) for obj in (pair.old, pair.new)]
+        if not any(unknown) and not any(obj.source.masked for obj in (pair.old, pair.new)):
+            continue
+        finders = finders or [_InputFinder(was), _InputFinder(new)]
+        found = _find_change(pair, unknown, finders)
+        label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
+        if found is not None and label not in named:
+            reason = f"a value of it is not known, and may depend on `{found.name}`, which changes"
+            yield uncompared(found.at, label, reason, True)
+
+
+def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:
+    from nodelint.forms.input_text import list_changed_inputs
+
+    assert pair.old is not None and pair.new is not None
+    sides = zip(finders, (pair.old, pair.new), unknown, strict=True)
+    before, after = (finder.list_inputs(obj, nodes) for finder, obj, nodes in sides)
+    return next(iter(list_changed_inputs(before, after)), None)
+
+
+def _list_unknown(obj: Object) -> list[Node]:
+    """The unknown values of an object that count for drift, its name among them."""
+    part = None
+    if isinstance(obj, NodePool):
+        part = obj.node.find("spec", "template")
+    elif isinstance(obj, EC2NodeClass):
+        part = obj.node.get("spec")
+    nodes = [*part.walk()] if part is not None else []
+    return [node for node in (obj.name_node, *nodes) if node.value is UNKNOWN]
+
+
+class _InputFinder:
+    """Finds the inputs of unknown values of one side."""
+
+    def __init__(self, side: Read) -> None:
+        from nodelint.forms.helm.chart_inputs import ChartInputs
+        from nodelint.forms.lib.variable_inputs import VariableInputs
+        from nodelint.forms.terraform.inputs import TerraformInputs
+
+        self._variables = VariableInputs(side.root)
+        self._terraform = TerraformInputs(side.found.sources)
+        self._charts = ChartInputs(side.found.sources)
+
+    def list_inputs(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
+        """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
+        found = self._terraform.list_existence_inputs(obj.name_node)
+        for node in unknown:
+            found += self._terraform.list_inputs(node)
+            found += self._charts.list_inputs(node)
+        if is_of_other_tool(obj):
+            found += self._variables.list_inputs(_list_names(obj, unknown))
+        return found
+
+
+def is_of_other_tool(obj: Object) -> bool:
+    """Return whether neither Terraform nor Helm fills in the text of an object."""
+    from nodelint.forms.lib.chart_places import templates_around
+
+    return (
+        not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and templates_around(obj.source.path) is None
+    )
+
+
+def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
+    """The variables that the unknown values of an object refer to, in its files."""
+    from nodelint.forms.lib.variable_inputs import list_variables
+
+    part = obj.node.get("spec") or obj.node
+    places = [span_of(written_place(node)) for node in unknown]
+    if "{%" in obj.source.text or "<%" in obj.source.text:  # a block of code decides about fields
+        places.append(span_of(part))
+    return {name for at in places for name in list_variables(at.source.text, at.start, at.end)}

@@ -1,0 +1,259 @@
+"""Both sides of a change compared: what becomes of pools and classes, what is not known, and what `check` says."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.apiserver import Schemas
+from nodelint.base.tuples import NamedTuple
+from nodelint.plan.each_release import make_each
+from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
+from nodelint.plan.read_side import Read, applied, renamed
+from nodelint.plan.reasons import absorbs
+from nodelint.plan.sides import Side
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from nodelint.config.release_selection import Choose
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.drift.cluster import Cluster
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.terraform.switched_off import Address
+    from nodelint.lint.autofix import Judge
+    from nodelint.lint.engine import LintRequest, Report
+    from nodelint.model.gap import Gap
+    from nodelint.model.manifest import Object
+    from nodelint.plan.outcome import Plan, ReleaseMove
+    from nodelint.plan.unread import UnreadFiles
+    from nodelint.releases.release_choice import Chosen
+
+
+class PlanRequest(NamedTuple):
+    """What a plan is asked for: the configuration, what `check` asks of the new side, and how sides are judged.
+
+    `judge_of` gives what judges a side, by its inventory. `discover` gives the files of some paths that hold what a
+    pattern finds. `cluster` is what is running.
+    """
+
+    session: Session
+    lint: LintRequest
+    judge_of: Callable[..., Judge]
+    discover: Callable[[Sequence[str], str], Discovery]
+    now: datetime
+    cluster: Cluster | None = None
+
+
+def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
+    """Compare two sides: what the change does to a fleet, and the findings that one side alone has."""
+    from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.not_compared import list_one_sided, unread_places
+    from nodelint.plan.unread_files import find_unread_files
+    from nodelint.plan.workload_trees import plan_with_cost, trees_of, workload_changes
+
+    session, lint, settings = request.session, request.lint, request.session.settings
+    options = _options(request)
+    chosen = session.choose(was.found), lint.target.choose
+    named = settings.karpenter_named, settings.kubernetes is not None
+    unread = find_unread_files(was, new)
+    plan = make_each(
+        _side(was, new),
+        _side(new, was),
+        options,
+        lambda old, new: _own_options(options, (old, new), chosen, named),
+        unread,
+    )
+    plan = plan._replace(absorbed=_absorbed(plan, *chosen, session))
+    if not named[0]:
+        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
+    if not unread.files:
+        absent = _list_switched_off(was, new) | _list_switched_off(new, was)
+        trees = trees_of((was, new), absent, plan.options, request.discover)
+        plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
+    add_workloads(was.found, lint.rules, lint.selection, was.inventory.objects())
+    then = lint._replace(target=lint.target._replace(choose=chosen[0]), context_sources=was.beside)
+    before, after = _judge_sides(was, new, (then, lint), request.judge_of)
+    places = (
+        *unread_places((before, after), (was, new), plan.uncompared, unread),
+        *_find_gaps(was, new, settings, plan, unread),
+    )
+    named_places = [*plan.uncompared, *places]
+    places = (*places, *list_one_sided((was, new), settings.tools, named_places))
+    plan, findings = plan.with_places(places), _compared((before, after), (was, new), unread)
+    renamed(was, plan, findings)
+    return plan, findings
+
+
+def _options(request: PlanRequest) -> PlanOptions:
+    target, settings = request.lint.target, request.session.settings
+    region = target.facts.region.name if target.facts.region is not None else "us-east-1"
+    schemas = target.schemas or Schemas.bundled()
+    return PlanOptions(
+        settings.karpenter,
+        settings.kubernetes,
+        schemas,
+        target.facts,
+        target.facts,
+        region,
+        request.now,
+        request.cluster,
+        stated=target.stated,
+    )
+
+
+def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
+    """Yield what differs between the sides and may change pools and classes in a way that is not known."""
+    from nodelint.plan.changed_gaps import find_changed_gaps
+    from nodelint.plan.changed_inputs import find_changed_inputs
+    from nodelint.plan.values_elsewhere import find_changes_elsewhere
+
+    yield from find_changes_elsewhere(was, new)
+    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_gaps(was, new, settings.tools, plan, unread)
+
+
+def _judge_sides(
+    was: Read, new: Read, requests: tuple[LintRequest, LintRequest], judge_of: Callable[..., Judge]
+) -> tuple[Report, Report]:
+    """What `check` says of both sides. What is the same on both is judged once, where that can be told."""
+    from nodelint.plan.twins import match_twins
+
+    then, request = requests
+    twins = None
+    if not (request.target.facts or request.target.choose or then.target.choose):
+        # With the files of workloads, which are found once the pools are known.
+        sides = ((read.inventory._replace(files=read.found.sources), read.beside, read.root) for read in (was, new))
+        twins = match_twins(*sides)
+    old_side, new_side = was.found.sources, new.found.sources
+    if twins is None:
+        before = judge_of(was.built, was.inventory)(old_side, then)
+        return before, judge_of(new.built, new.inventory)(new_side, request)
+    from nodelint.lint.incremental import ResultCaches
+
+    memory = ResultCaches()
+    after = judge_of(new.built, new.inventory, memory)(new_side, request)
+    return judge_of(was.built, was.inventory, memory.carry_over(twins))(old_side, then), after
+
+
+def _own_options(
+    options: PlanOptions,
+    pair: tuple[Object | None, Object | None],
+    choose: tuple[Choose | None, Choose | None],
+    named: tuple[bool, bool],
+) -> PlanOptions:
+    """The options with the releases that the files beside an object state; of several the newest.
+
+    `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
+    """
+    before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
+    chosen = after or before
+    if chosen is None:
+        return options
+    from nodelint.plan.releases import kubernetes_move
+
+    moved = kubernetes_move(before, after) if before and after and not named[1] else None
+    upgraded = None
+    is_stated = not any(choice is None or choice.assumed or choice.not_known for choice in (before, after))
+    if before and after and is_stated and not named[0]:
+        releases = before.karpenter.last, after.karpenter.last
+        upgraded = releases if releases[0] < releases[1] else None
+    return options._replace(
+        release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved, upgraded=upgraded
+    )
+
+
+def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
+    """The newest releases that an object is judged for; None where the files state none."""
+    found = choose(obj) if choose is not None and obj is not None else ""
+    return None if isinstance(found, str) else found[-1]
+
+
+def _karpenter_moves(
+    plan: Plan, sides: tuple[Read, Read], choose: tuple[Choose | None, Choose | None]
+) -> list[ReleaseMove]:
+    from nodelint.plan.releases import karpenter_moves
+
+    pairs = [(pool.pair.old, pool.pair.new) for pool in plan.pools]
+    pairs += [(pair.old, pair.new) for pair in plan.classes]
+    pairs += _pair_old_apis(sides)
+    both = ((_chosen(choose[0], old), _chosen(choose[1], new)) for old, new in pairs)
+    return list(
+        dict.fromkeys(karpenter_moves((old, new) for old, new in both if old is not None and new is not None))
+    )
+
+
+def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object | None]]:
+    """The objects of v1beta1 as they are written, of which each side has one: a plan compares what they become."""
+    found: list[dict[tuple[str, object], list[Object]]] = [{}, {}]
+    for by_name, side in zip(found, sides, strict=True):
+        for obj in side.inventory.objects():
+            by_name.setdefault((obj.kind, obj.name), []).append(obj)
+    alone = [{name: objs[0] for name, objs in by_name.items() if len(objs) == 1} for by_name in found]
+    return [(old, alone[1].get(name)) for name, old in alone[0].items() if old.version == "v1beta1"]
+
+
+def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
+    """The changed classes for which the files state releases before and after that hash in other ways."""
+    found = []
+    for pair in plan.classes if not session.settings.karpenter_named else ():
+        if pair.change != "changed" or pair.old is None or pair.new is None:
+            continue
+        upgraded = _own_options(plan.options, (pair.old, pair.new), (old_of, new_of), (False, True)).upgraded
+        if upgraded is not None and absorbs(pair.new.kind, upgraded):
+            found.append(Absorbed(str(pair.new.name), *upgraded))
+    return tuple(found)
+
+
+def _side(read: Read, other: Read) -> Side:
+    return Side(applied(read, other), read.beside, read.root, _list_switched_off(read, other))
+
+
+def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
+    """The ids of objects that a block of Terraform makes on the other side, and not on this one.
+
+    What is switched off on both sides is compared: whoever applies it may switch it on.
+    """
+    if not any(
+        path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) for path in (*read.found.seen, *other.found.seen)
+    ):
+        return frozenset()
+    from nodelint.forms.terraform.switched_off import find_addresses
+
+    def place(side: Read, address: Address) -> Address:
+        return os.path.relpath(address[0], side.root) if side.root else address[0], *address[1:]
+
+    ours, others = (
+        [
+            (obj, place(side, address), is_off)
+            for obj, address, is_off in find_addresses(list(side.inventory.objects(foreign=True)), side.found.sources)
+        ]
+        for side in (read, other)
+    )
+    made = {address for _, address, is_off in others if not is_off}
+    return frozenset(id(obj) for obj, address, is_off in ours if is_off and address in made)
+
+
+def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:
+    """The findings that one side alone has."""
+    from nodelint.lint.fingerprints import identities
+    from nodelint.lint.results import once_in_a_run
+    from nodelint.plan.not_compared import comparable_results
+
+    results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
+    old, new = (
+        dict(zip(identities(found, side.root), found, strict=True))
+        for found, side in zip(results, sides, strict=True)
+    )
+    come = [result for mark, result in new.items() if mark not in old]
+    gone = [result for mark, result in old.items() if mark not in new]
+    # An object that has moved to another file takes its findings with it.
+    come_marks, gone_marks = (identities(results, located=False) for results in (come, gone))
+    new_places, old_places = (
+        [result for mark, result in zip(marks, found, strict=True) if mark not in others]
+        for marks, found, others in ((come_marks, come, gone_marks), (gone_marks, gone, come_marks))
+    )
+    return Findings(tuple(once_in_a_run(new_places)), tuple(once_in_a_run(old_places)))

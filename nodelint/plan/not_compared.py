@@ -1,0 +1,137 @@
+"""What `check` cannot judge on either side of a change, as places that a plan did not compare."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.files import safe_read
+from nodelint.files.gate import gate
+from nodelint.inventory.gaps import list_gaps
+from nodelint.lint.unjudged import list_unjudged
+from nodelint.model.finding import Span, span_of
+from nodelint.model.folders import path_below
+from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.uncompared import uncompared
+from nodelint.text import Source
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from nodelint.lint.engine import Report, Result
+    from nodelint.model.gap import Gap
+    from nodelint.plan import UnreadFiles
+    from nodelint.plan.read_side import Read
+
+
+def unread_places(
+    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Gap], unread: UnreadFiles
+) -> Iterator[Gap]:
+    """The objects and documents that one side at least could not judge; `changed` where their files differ.
+
+    `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
+    """
+    named_files = {span_of(place.at).source.path for place in known}
+    for gap in unread.files:
+        if gap.at.source.path not in named_files:
+            named_files.add(gap.at.source.path)
+            yield uncompared(gap.at, gap.subject, gap.reason, True)
+    yield from _list_gaps(sides)
+    gap_places = {(gap.path, gap.reason) for side in sides for gap in _list_limits(side)}
+    whole = {gap.subject for gap in unread.files}
+    files = [_by_place(side) for side in sides]
+    named = {place.subject.replace(" ", "/") for place in known}
+    seen: set[tuple[str, str, str]] = set()
+    for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
+        by_path = {source.path: place for place, source in mine.items()}
+        root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
+        for path, line, label, message in list_unjudged(report):
+            if (path, message) in gap_places:
+                continue
+            reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
+            place = by_path.get(path)
+            if place is None or place in whole or (place, label, reason) in seen or label in named:
+                continue
+            seen.add((place, label, reason))
+            source, other = mine[place], others.get(place)
+            at = _span_of_line(source, line)
+            yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
+
+
+def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
+    """What limits leave out of either side; `changed` where any file differs, for what is left out may differ."""
+    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
+    differ = bool(gaps) and _differ(sides)
+    for side, gap in gaps.values():
+        below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
+        shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
+        source = _by_place(side).get(below) or Source(shown, "")
+        yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
+
+
+def list_one_sided(sides: tuple[Read, Read], tools: Collection[str], known: Sequence[Gap]) -> Iterator[Gap]:
+    """Return the gaps that one side alone has, in files of which nothing is said in `known`."""
+    named = {span_of(gap.at).source.path for gap in known}
+    keyed = [
+        {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}
+        for side in sides
+        for gaps in [[gap for gap in list_gaps(side.found, side.inventory, tools) if gap.object is None]]
+    ]
+    for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
+        sources = _by_place(side)
+        for (place, reason), gap in mine.items():
+            shown = os.path.relpath(os.path.join(side.above or side.root, place)).replace(os.sep, "/")
+            if (place, reason) in others or gap.fails or gap.reason == CHART_ELSEWHERE or named & {gap.path, shown}:
+                continue
+            source = sources.get(place) or Source(shown, "")
+            yield uncompared(_span_of_line(source, max(gap.line, 1)), shown, reason, True)
+
+
+def _list_limits(side: Read) -> list[Gap]:
+    """The files that limits leave out of a side, or over which nodelint breaks down."""
+    return [gap for gap in side.inventory.gaps if gap.what == "file" and gap.decides]
+
+
+def _differ(sides: tuple[Read, Read]) -> bool:
+    """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
+    from nodelint.files.discover import may_hold_objects
+
+    contents: list[dict[str, bytes | str]] = []
+    for side in sides:
+        found: dict[str, bytes | str] = {}
+        for folder, _, names in gate.walk(side.root):
+            for path in (os.path.join(folder, name) for name in names):
+                if not may_hold_objects(path):
+                    continue
+                try:
+                    found[os.path.relpath(path, side.root)] = gate.read_listed(path)
+                except OSError as error:
+                    found[os.path.relpath(path, side.root)] = safe_read.error_reason(error)
+        contents.append(found)
+    return contents[0] != contents[1]
+
+
+def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[Result]:
+    """The findings of a side but for those that the other one cannot have, for it cannot read what they are about.
+
+    That a file cannot be read is a finding like any other.
+    """
+    paths = {gap.subject for gap in unread.files}.union(*unread.of_paths)
+
+    def is_comparable(result: Result) -> bool:
+        built = result.object.source.built if result.object is not None else None
+        place = os.path.relpath(os.path.abspath(result.span.source.path), os.path.abspath(side.root))
+        return "syntax" in result.rule.tags or (place not in paths and id(built) not in unread.of_builds)
+
+    return [result for result in report.places if is_comparable(result)] if paths else report.places
+
+
+def _by_place(side: Read) -> dict[str, Source]:
+    """The files of a side by where they stand below its root."""
+    return {path_below(source.path, side.root): source for source in side.found.sources}
+
+
+def _span_of_line(source: Source, line: int) -> Span:
+    start = source.start_of_line(line)
+    return Span(source, start, start)

@@ -1,0 +1,115 @@
+"""Both sides of a change: the files as they are, and as a revision or another folder has them."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.model.finding import span_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodelint.config.session import Session
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.external.render import Rendering
+    from nodelint.inventory import Inventory
+    from nodelint.plan import Plan
+    from nodelint.plan.outcome import Findings
+    from nodelint.text import Source
+
+
+class Read(NamedTuple):
+    """What was read of a side: the files, those read for context, and what the clusters get of them.
+
+    `paths` are those that were asked for. Paths are compared from `root` on; `above` is the top of the repository
+    whose revision stands in that folder.
+    """
+
+    found: Discovery
+    beside: list[Source]
+    root: str
+    built: Rendering | None
+    inventory: Inventory
+    paths: Sequence[str]
+    above: str | None = None
+
+
+def read_side(
+    found: Discovery,
+    rendering: Rendering | None,
+    session: Session,
+    root: str,
+    paths: Sequence[str],
+    whole: bool = False,
+) -> Read:
+    """Read a side from the files that were found, and what their tools render of them.
+
+    Classes that are not available are looked for in the repository around, unless the side is `whole`.
+    """
+    from nodelint.inventory import read_inventory
+
+    inventory = read_inventory(found, rendering, each_release=True)
+    objects = list(inventory.objects())
+    sources = [] if whole else session.beside(objects, found.sources)
+    for source in sources:
+        source.path = os.path.relpath(source.path).replace(os.sep, "/")
+    return Read(found, sources, root, rendering, inventory, paths)
+
+
+def root_of(paths: Sequence[str]) -> str:
+    """The folder from which the files of a side are compared with those of the other."""
+    first = os.path.normpath(paths[0])
+    folder = first if os.path.isdir(first) else os.path.dirname(first)
+    return folder or os.curdir
+
+
+def applied(mine: Read, other: Read) -> Inventory:
+    """What the clusters get of a side, without files that only the other side's overlays take.
+
+    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
+    """
+    inventory = mine.inventory
+    if not other.inventory.built:
+        return inventory
+    folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
+    taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
+    own_files = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
+    return inventory._replace(files=own_files)
+
+
+def _absolute(read: Read) -> str:
+    return os.path.abspath(read.root)
+
+
+def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
+    place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
+    if place not in taken or any(os.path.abspath(source.path) in built.replaces for built in mine.inventory.built):
+        return False
+    folder = os.path.dirname(place)
+    return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
+
+
+def renamed(read: Read, plan: Plan, findings: Findings) -> None:
+    """Name the files of a revision as they are named in the repository, seen from the working folder."""
+    if read.above is None:
+        return
+    texts = [result.span.source for result in findings.gone]
+    texts += [span_of(pool.at).source for pool in plan.pools if pool.pair.new is None]
+    inside = os.path.join(read.root, "")
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *texts)}.values():
+        whole = os.path.abspath(source.path)
+        if whole.startswith(inside):
+            path = os.path.join(read.above, os.path.relpath(whole, read.root))
+            source.path = os.path.relpath(path).replace(os.sep, "/")
+    for built in read.inventory.built:
+        label = built.label
+        if os.path.isabs(label) and label.startswith(inside):
+            label = os.path.relpath(label, read.root).replace(os.sep, "/")
+            for text in built.texts:
+                text.built = built._replace(label=label)
+    for index, (path, reason) in enumerate(read.found.unreadable):
+        if os.path.abspath(path).startswith(inside):
+            read.found.unreadable[index] = (os.path.relpath(path, read.root), reason)

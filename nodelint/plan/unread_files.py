@@ -1,0 +1,241 @@
+"""Files that one side of a change cannot read: found before the sides are compared."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.base.caching import cached_property
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import error_reason
+from nodelint.forms.registry import TABLE
+from nodelint.model.finding import Span
+from nodelint.model.gap import FilePlace, Gap
+from nodelint.plan.unread import UnreadFiles, unread_file
+from nodelint.text import Source
+from nodelint.text.source import YAML_NAMES
+from nodelint.text.syntax_errors import SetAside
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.forms.rendered import Built
+    from nodelint.plan.read_side import Read
+    from nodelint.text import SourceText
+    from nodelint.text.syntax_errors import SyntaxProblem
+
+_LARGEST = 16 << 20
+
+
+def find_unread_files(was: Read, new: Read) -> UnreadFiles:
+    """The files that differ and that a side cannot read, with the objects that are made of them."""
+    sides = [_Side(0, was), _Side(1, new)]
+    unread: dict[tuple[int, str], Gap] = {}
+    inputs = sorted({path for side in sides for path in side.list_inputs()})
+    for side, other in (sides, sides[::-1]):
+        for path in (*side.list_broken(), *inputs):
+            if (side.number, path) not in unread and side.content(path) != other.content(path):
+                found = side.find_fault(path, other)
+                if found is not None:
+                    unread[side.number, path] = found
+    for side, other in (sides, sides[::-1]):
+        for found in side.list_unbuilt(other):
+            unread.setdefault((side.number, found.subject), found)
+    files = [*unread.values()]
+    if not files:
+        return UnreadFiles()
+    of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
+    of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
+    of_sides = [[gap for (side, _), gap in unread.items() if side == number] for number in (0, 1)]
+    return UnreadFiles(of_sides, of_builds, of_paths)
+
+
+class _Side:
+    """A side whose files are named by their paths below its root."""
+
+    def __init__(self, number: int, read: Read) -> None:
+        self.number = number
+        self._read = read
+        self._root = os.path.realpath(read.root)
+        self._beginnings = [os.path.join(root, "") for root in (self._root, os.path.abspath(read.root))]
+        unrendered = read.built.problems if read.built is not None else ()
+        closed = (problem for problem in read.found.unreadable if problem not in unrendered)
+        self._closed_folders = {self.below(path): reason for path, reason in closed if gate.is_folder(path)}
+        self._contents: dict[str, bytes | str | None] = dict(self._closed_folders)
+        self.builds = read.inventory.built
+        sources = (*read.found.sources, *read.beside, *read.inventory.files)
+        self._read_sources = [*{source.path: source for source in sources}.values()]
+
+    @cached_property
+    def _sources(self) -> dict[str, Source]:
+        """What was read, by the paths below the root."""
+        return {self.below(source.path): source for source in self._read_sources}
+
+    def below(self, path: str) -> str:
+        """A path from the root on."""
+        absolute = os.path.abspath(path)
+        for beginning in self._beginnings:
+            if absolute.startswith(beginning):
+                return absolute[len(beginning) :]
+            if f"{absolute}{os.sep}" == beginning:
+                return os.curdir
+        return os.path.relpath(absolute, self._root)
+
+    def _whole(self, path: str) -> str:
+        return os.path.join(self._root, path)
+
+    def content(self, path: str) -> bytes | str | None:
+        """The bytes of a file, or in words why it or a folder cannot be read; None where there is none."""
+        if path not in self._contents:
+            whole = self._whole(path)
+            found: bytes | str | None
+            try:
+                found = gate.read(whole, _LARGEST)
+            except OSError as error:
+                found = None
+                if os.path.islink(whole):
+                    found = f"a link to `{os.readlink(whole)}`, which is not followed or not there"
+                elif os.path.lexists(whole):
+                    found = error_reason(error)
+            self._contents[path] = found
+        return self._contents[path]
+
+    # -- what cannot be read
+
+    def list_broken(self) -> Iterator[str]:
+        """The files that reading has found something wrong with."""
+        broken = [source for source in self._read_sources if source.problems or source.set_aside]
+        yield from dict.fromkeys(self.below(source.path) for source in broken)
+        yield from (self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable)
+
+    def list_inputs(self) -> Iterator[str]:
+        """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
+        for built in self.builds:
+            yield from map(self.below, built.parts)
+        if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in self._read_sources):
+            from nodelint.inventory.unread_inputs import list_inputs
+
+            yield from map(self.below, list_inputs(self._read_sources, self.builds))
+
+    def find_fault(self, path: str, other: _Side) -> Gap | None:
+        """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""
+        data = self.content(path)
+        if data is None:
+            return None
+        if isinstance(data, str):
+            return self._unread(path, Source(path, ""), 0, data, path in self._closed_folders)
+        from nodelint.inventory.syntax_check import find_fault
+
+        source, fault = find_fault(self._whole(path), data)
+        if fault is not None and "{{" in source.text and other._is_template(path):
+            fault = None
+        if fault is not None:
+            return self._unread(path, source, fault.offset, fault.message)
+        gaps = self._list_gaps(path)
+        if len(gaps) <= len(other._list_gaps(path)):
+            return None
+        reason = gaps[0].reason if isinstance(gaps[0], SetAside) else gaps[0].message
+        return self._unread(path, source, gaps[0].offset, reason)
+
+    def _is_template(self, path: str) -> bool:
+        """Whether a file holds template code, and is nothing that can be read without it."""
+        data = self.content(path)
+        if not isinstance(data, bytes) or b"{{" not in data:
+            return False
+        from nodelint.inventory.syntax_check import find_fault
+
+        return find_fault(self._whole(path), data)[1] is not None
+
+    def _list_gaps(self, path: str) -> Sequence[SyntaxProblem | SetAside]:
+        """What is not read of a file that nothing is built of."""
+        source = self._sources.get(path)
+        return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()
+
+    def _is_filled(self, path: str) -> bool:
+        """Whether something is built of a template that is not read as it is."""
+        whole = {os.path.abspath(os.path.join(root, path)) for root in (self._root, self._read.root)}
+        return any(whole & set(built.replaces) for built in self.builds)
+
+    def _unread(self, path: str, source: SourceText, offset: int, reason: str, is_folder: bool = False) -> Gap:
+        shown = Source(self._display_path(path), source.text)
+        return unread_file(self.number, path, Span(shown, offset, offset), reason, is_folder)
+
+    def _display_path(self, path: str) -> str:
+        """A path as it is named in reports: that of the work tree, for a revision."""
+        root = self._read.above or self._read.root
+        return os.path.relpath(os.path.join(root, path)).replace(os.sep, "/")
+
+    def list_unbuilt(self, other: _Side) -> Iterator[Gap]:
+        """The overlays and charts that this side does not build, and the other does or does in another state."""
+        for overlay in self._read.inventory.unbuilt:
+            folder = self.below(overlay.subject)
+            path = self.below(overlay.path)
+            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.subject) == folder]
+            if theirs and self.content(path) == other.content(path):
+                continue
+            at = Span(Source(path, ""), 0, 0) if isinstance(overlay.place, FilePlace) else overlay.at
+            line = at.source.position(at.start).offset
+            shown = Span(Source(self._display_path(path), at.source.text), line, line)
+            yield self._unread(folder, at.source, line, overlay.reason)._replace(place=shown)
+        rendering = self._read.built
+        for place, reason in rendering.problems if rendering is not None else ():
+            path = self.below(place)
+            theirs_failed = other._read.built.problems if other._read.built is not None else ()
+            if path not in {other.below(place) for place, _ in theirs_failed} and other.content(path) is not None:
+                yield self._unread(path, Source(path, ""), 0, reason)
+
+    # -- what is made of it
+
+    def match_builds(self, files: Sequence[Gap]) -> Iterator[tuple[Built, Gap]]:
+        """What is built with a file that a side cannot read."""
+        for built in self.builds:
+            parts = {self.below(part) for part in (*built.parts, built.cluster)}
+            cause = self._match(parts, built.cluster, files)
+            if cause is not None:
+                yield built, cause
+
+    def match_paths(self, files: Sequence[Gap], other: _Side, of_builds: dict[int, Gap]) -> Iterator[tuple[str, Gap]]:
+        """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
+        from nodelint.forms.lib.chart_places import chart_of
+
+        for path in self._sources:
+            taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
+            causes = [of_builds.get(id(built)) for built in taking]
+            cause = next(iter(causes), None) if all(causes) else None
+            is_built = path.endswith(TABLE.module_files) or chart_of(self._whole(path)) is not None
+            if cause is None and is_built:
+                cause = self._match({path}, "", files)
+            if cause is not None:
+                yield path, cause
+
+    def _match(self, parts: set[str], cluster: str, files: Sequence[Gap]) -> Gap | None:
+        """The first of the files that is among some parts, or in their module or chart."""
+        from nodelint.forms.lib.chart_places import chart_of
+
+        modules = {os.path.dirname(part) for part in parts if part.endswith(TABLE.module_files)}
+        modules |= {_without_dot(self.below(cluster))} if cluster else set()
+        charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
+        folders = {os.path.join(_without_dot(self.below(chart)), "") for chart in charts}
+        for gap in files:
+            in_module = gap.subject.endswith(TABLE.module_files) and os.path.dirname(gap.subject) in modules
+            if gap.subject in parts or in_module or any(_is_in_chart(gap.subject, folder) for folder in folders):
+                return gap
+        return None
+
+
+def _is_in_chart(path: str, folder: str) -> bool:
+    """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
+    from nodelint.forms.lib.chart_places import CHART
+
+    below = path.removeprefix(folder)
+    always = below in (CHART, "values.yaml") or below.startswith(
+        (os.path.join("templates", ""), os.path.join("charts", ""))
+    )
+    return path.startswith(folder) and always
+
+
+def _without_dot(path: str) -> str:
+    """The path of a folder as `os.path.dirname` gives it: empty for the root itself."""
+    return "" if path == os.curdir else path

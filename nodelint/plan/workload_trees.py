@@ -1,0 +1,91 @@
+"""The workloads of both sides of a plan against the NodePools of their side."""
+
+from __future__ import annotations
+
+from nodelint.lint.workloads import read_texts
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence, Set
+
+    from nodelint.files.discover import Discovery
+    from nodelint.fit.tree import Tree
+    from nodelint.plan import Plan, PlanOptions
+    from nodelint.plan.read_side import Read
+    from nodelint.plan.workloads import WorkloadChange
+
+    Discover = Callable[[Sequence[str], str], Discovery]
+    """What gives the files of some paths that hold what a pattern finds."""
+
+
+def trees_of(
+    sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, discover: Discover
+) -> tuple[Tree, Tree] | None:
+    """The workloads and pools of both sides; None, and nothing is read, where a side has no pool or no workload.
+
+    `absent` are the ids of objects that Terraform does not make on their side.
+    """
+    if not all(side.found.workloads for side in sides):
+        return None
+    old_tree, new_tree = (_tree(side, absent, options, discover) for side in sides)
+    return None if old_tree is None or new_tree is None else (old_tree, new_tree)
+
+
+def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) -> tuple[WorkloadChange, ...]:
+    """The workloads that lose a pool by the change."""
+    if trees is None:
+        return ()
+    from nodelint.plan.sides import place_below
+    from nodelint.plan.workloads import find_workload_changes
+
+    old_tree, new_tree = trees
+    places: dict[int, str] = {}
+    for side, tree in zip(sides, trees, strict=True):
+        places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
+        places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
+    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
+
+
+def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover) -> Tree | None:
+    from nodelint.fit.tree import Tree
+    from nodelint.inventory import read_inventory
+    from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS, ClusterObject
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import NodePool, served
+    from nodelint.rule.context import Context
+    from nodelint.rule.target import Target
+
+    ours = [obj for obj in side.inventory.objects() if not obj.of_cluster and id(obj) not in absent]
+    ours += [obj for source in side.beside for obj in objects(source)]
+    pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, options.release)]
+    if not pools:
+        return None
+    context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
+    # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
+    more = read_inventory(discover(side.paths, PATTERN_WITH_SCALERS))
+    cluster_objects = [
+        o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
+    ]
+    node_groups = read_texts(side.found.node_groups)
+    return Tree([context.resolution(pool) for pool in pools], cluster_objects, (), node_groups)
+
+
+def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
+    """The plan with what the change costs: of pools, and of the workloads of both sides where these are known."""
+    from nodelint.plan.cost import PoolSides, cost_of_plan
+
+    before = after = None
+    if trees is not None and not _are_alike(plan, trees):
+        from nodelint.fit.cost import cost_of
+
+        before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
+    facts = plan.options.facts.region
+    pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
+    return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
+
+
+def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:
+    """Whether no pool changes what it can launch and no text of a workload, of whatever scales it or of a volume."""
+    old, new = (sorted({obj.source.text for obj in tree.objects}) for tree in trees)
+    return old == new and all(pool.before is pool.after for pool in plan.pools)

@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicies made of rules that state their CEL."""

@@ -1,0 +1,16 @@
+"""Manifests of policies as YAML."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+def policy_text(manifests: Sequence[dict[str, Any]]) -> str:
+    """Return manifests as a YAML stream."""
+    import yaml
+
+    return str(yaml.safe_dump_all(manifests, sort_keys=False, width=1000)).rstrip()

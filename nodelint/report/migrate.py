@@ -1,0 +1,138 @@
+"""What a move to or from EKS Auto Mode changes and loses, as text and as JSON (schemas/migrate.schema.json)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nodelint.base.printable import printable, printable_path
+from nodelint.base.tuples import NamedTuple
+from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
+from nodelint.model.messages import counted
+from nodelint.report.style import TextStyle, wrapped
+from nodelint.report.unified_diff import unified
+
+_TITLES = (
+    ("by-hand", "By hand"),
+    ("dropped", "Dropped: the other side has no such field"),
+    ("added", "Added"),
+    ("differs", "Means something else"),
+)
+_NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
+
+
+class PoolTypes(NamedTuple):
+    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
+
+    pool: str
+    before: frozenset[str] | None
+    after: frozenset[str] | None
+    reason: str = ""
+
+    @property
+    def lost(self) -> list[str]:
+        """The types that the pool can launch no more."""
+        return sorted((self.before or frozenset()) - (self.after or frozenset())) if self.is_known else []
+
+    @property
+    def gained(self) -> list[str]:
+        """The types that the pool can launch beside those before."""
+        return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both sets are known."""
+        return self.before is not None and self.after is not None
+
+
+def migrate_text(
+    made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool, look: TextStyle
+) -> str:
+    """The notes by what is to be done, the pools whose instance types change, and a sentence of sums."""
+    lines: list[str] = []
+    for kind, title in _TITLES:
+        notes = [note for note in made.notes if note.kind == kind]
+        if notes:
+            lines += [look.style(title, bold=True), ""]
+            lines += [row for note in notes for row in wrapped(_sentence(note), look.width, "  ", "    ")]
+            lines.append("")
+    changed = list(_type_lines(types))
+    if changed:
+        lines += [look.style("Instance types", bold=True), ""]
+        lines += [row for line in changed for row in wrapped(line, look.width, "  ", "    ")]
+        lines.append("")
+    return "\n".join([*lines, _sum(made, target, written)])
+
+
+def _sentence(note: MoveNote) -> str:
+    place = f"{printable_path(note.path)}:{note.line}"
+    about = " ".join(part for part in (note.object, note.field) if part)
+    return f"{place} {printable(about)}: {note.message}" if about else f"{place} {note.message}"
+
+
+def _type_lines(types: Iterable[PoolTypes]) -> Iterator[str]:
+    for pool in types:
+        if not pool.is_known:
+            yield f"{pool.pool}: not known: {pool.reason}"
+        elif pool.before is not None and pool.after is not None and (pool.lost or pool.gained):
+            numbers = f"{len(pool.before):,} before, {len(pool.after):,} after"
+            parts = [f"{name} {_families(names)}" for name, names in _changes(pool) if names]
+            yield f"{pool.pool}: {numbers}; {'; '.join(parts)}"
+
+
+def _changes(pool: PoolTypes) -> tuple[tuple[str, list[str]], ...]:
+    return ("no more", pool.lost), ("new", pool.gained)
+
+
+_MOST_FAMILIES = 8
+
+
+def _families(names: Sequence[str]) -> str:
+    """Instance types by family, the first of them with how many of each."""
+    counts = Counter(name.partition(".")[0] for name in names)
+    shown = [f"{family} ({number})" for family, number in sorted(counts.items())]
+    more = f" and {len(shown) - _MOST_FAMILIES} more families" if len(shown) > _MOST_FAMILIES else ""
+    return ", ".join(shown[:_MOST_FAMILIES]) + more
+
+
+def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
+    if not made.moved and not made.changed:
+        other = "EKS Auto Mode" if target == "karpenter" else "Karpenter"
+        return f"Nothing to move: no NodePool or class of {other} among the files."
+    counts = Counter(note.kind for note in made.notes)
+    verb = "Moved" if written else "Would move"
+    objects, files = counted(len(made.moved), "object"), counted(len(made.changed), "file")
+    left = [counted(counts["by-hand"], "change") + " left to you"] if counts["by-hand"] else []
+    left += [counted(counts["dropped"], "field") + " dropped"] if counts["dropped"] else []
+    rest = f"; {', '.join(left)}" if left else "; nothing is lost"
+    return f"{verb} {objects} to {_NAMES[target]} in {files}{rest}."
+
+
+def migrate_json(made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool) -> dict[str, Any]:
+    """The move for programs: the files with their diffs, the objects, the notes, and the instance types of pools."""
+    return {
+        "version": 1,
+        "target": target,
+        "written": written,
+        "files": [{"path": new.path, "diff": "".join(unified(old, new))} for old, new in made.changed],
+        "objects": [
+            {"object": obj.label, "path": obj.source.path, "line": obj.source.position(obj.name_node.start).line}
+            for obj in made.moved
+        ],
+        "notes": [
+            {name: getattr(note, name) for name in ("kind", "object", "field", "path", "line", "message", "value")}
+            for note in made.notes
+        ],
+        "pools": [
+            {
+                "pool": pool.pool,
+                "before": None if pool.before is None else len(pool.before),
+                "after": None if pool.after is None else len(pool.after),
+                "lost": pool.lost if pool.is_known else None,
+                "gained": pool.gained if pool.is_known else None,
+                "reason": pool.reason or None,
+            }
+            for pool in types
+        ],
+    }

@@ -1,0 +1,298 @@
+"""What NodePools can launch, and which of them take which workloads, as one page of HTML: no network, no other file.
+
+For each pool what is left of all instance types line by line, the prices of those that are left against their size,
+and zones; for all of them what they share, which workload goes where, and what that costs. The page has no script and
+follows the reader's light or dark theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from nodelint.base.printable import printable, screened, writable
+from nodelint.karpenter.resolve.pool_overlap import turn
+from nodelint.model.finding import label_of
+from nodelint.model.keys import ARCH, CPU, MEMORY
+from nodelint.model.messages import counted, short
+from nodelint.model.money import HOURS_A_MONTH, dollars
+from nodelint.model.providers import providers_key
+from nodelint.report.explain_facts import zones
+from nodelint.report.locations import object_place, place_line
+from nodelint.report.plan_page import STYLE
+from nodelint.report.pools_page import POOLS_STYLE
+from nodelint.report.price_chart import SHAPES, Point, price_chart
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.cost import FleetCost
+    from nodelint.fit.tree import WorkloadFit
+    from nodelint.fit.verdict import PoolVerdict
+    from nodelint.karpenter.resolve import Resolution
+
+_MOST_WORKLOADS = 500
+"""Workloads that have a row."""
+
+_MOST_IN_MATRIX = 24
+"""Pools that have a row and a column."""
+
+_MOST_TYPES = 40
+"""Of the cheapest types of a pool, how many have a row."""
+
+
+def pools_html(
+    title: str, resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit] = (), cost: FleetCost | None = None
+) -> str:
+    """The page of a command named `title`."""
+    ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
+    sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
+    sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_text(title)}</title><style>{STYLE}{POOLS_STYLE}</style></head><body><main>"
+        f"<h1>{_text(title)}</h1><p class=lead>{_text(_lead(ordered, fits))}</p>"
+        f"{_index(ordered)}{''.join(sections)}</main></body></html>\n"
+    )
+    return screened(writable(page))
+
+
+def _text(text: object) -> str:
+    return escape(printable(str(text)))
+
+
+def _code(text: object) -> str:
+    return f"<code>{_text(text)}</code>"
+
+
+def _name(resolution: Resolution) -> str:
+    name = resolution.pool.name
+    return name if isinstance(name, str) else "(name not known)"
+
+
+def _lead(resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit]) -> str:
+    if not fits:
+        return f"{counted(len(resolutions), 'NodePool')}, in the order in which Karpenter tries them"
+    from nodelint.report.fit import summary
+
+    return f"{counted(len(resolutions), 'NodePool')}; {summary(fits)}"
+
+
+def _index(resolutions: Sequence[Resolution]) -> str:
+    if len(resolutions) < 2:
+        return ""
+    rows = "".join(
+        f'<li><a href="#pool-{number}">{_text(_name(r))}</a> <span class=count>{_types_left(r)}</span></li>'
+        for number, r in enumerate(resolutions)
+    )
+    return f"<ul class=index>{rows}</ul>"
+
+
+def _types_left(resolution: Resolution) -> str:
+    at_most = "" if resolution.complete else "at most "
+    return f"{at_most}{counted(len(resolution.launchable), 'instance type')}"
+
+
+def _workloads(fits: Sequence[WorkloadFit]) -> Iterator[str]:
+    if not fits:
+        return
+    ordered = sorted(fits, key=lambda fit: (fit.possible, fit.decided))
+    rows = "".join(map(_workload, ordered[:_MOST_WORKLOADS]))
+    left = len(ordered) - _MOST_WORKLOADS
+    more = f"<p class=quiet>and {counted(left, 'more workload')}</p>" if left > 0 else ""
+    head = "<tr><th>workload</th><th>taken by</th><th>not by</th></tr>"
+    yield f"<section><h2>Workloads</h2><table class='reasons stacked'>{head}{rows}</table>{more}</section>"
+
+
+def _workload(fit: WorkloadFit) -> str:
+    taking = [verdict for verdict in fit.verdicts if verdict.fits]
+    tone = "some" if fit.possible != bool(taking) or not fit.decided else "none" if taking else "all"
+    if taking:
+        taken = ", ".join(_code(verdict.pool.name) for verdict in taking[:6])
+        taken += f" and {len(taking) - 6:,} more" if len(taking) > 6 else ""
+    elif fit.ignored is not None:
+        taken = _text(fit.ignored.message)
+    else:
+        taken = "no pool that is known for certain" if fit.possible else "no pool"
+    if not fit.decided:
+        taken += f"<br><span class=quiet>not decided: {_text(short(fit.unknown[0].reason, 160))}</span>"
+    refused = [verdict for verdict in fit.verdicts if verdict.refusal is not None] if fit.ignored is None else []
+    why = "".join(map(_refusal, refused[:6]))
+    why += f"<div class=quiet>and {len(refused) - 6:,} more</div>" if len(refused) > 6 else ""
+    label = label_of(fit.workload.source)
+    place = object_place(fit.workload) + (f" with {label}" if label else "")
+    return (
+        f"<tr class={tone}><td><b>{_text(fit.workload.label)}</b><br>{_code(place)}</td>"
+        f"<td class=taken>{taken}</td><td>{why}</td></tr>"
+    )
+
+
+def _refusal(verdict: PoolVerdict) -> str:
+    from nodelint.report.fit import refusal_places
+
+    refusal = verdict.refusal
+    assert refusal is not None
+    explanation = refusal.explanation
+    text = explanation.text if explanation is not None else refusal.message
+    places = ", ".join(dict.fromkeys(place_line(node) for node in refusal_places(refusal, explanation)))
+    return (
+        f"<div><b>{_text(verdict.pool.name)}</b>: {_text(short(text, 240))} {_code(places) if places else ''}</div>"
+    )
+
+
+def _cost(cost: FleetCost | None) -> Iterator[str]:
+    if cost is None:
+        return
+    from nodelint.report.cost import headline, node_words, prices_text, workload_shares
+
+    parts = [f"<p class=lead>{_text(_sentence(headline(cost)))}</p>"]
+    if cost.most is not None and cost.most.nodes:
+        items = "".join(f"<li>{_text(node_words(node))}</li>" for node in cost.most.nodes[:30])
+        parts.append(f"<ul>{items}</ul>")
+        shares = workload_shares(cost)
+        most = max((share[3] for share in shares), default=0.0)
+        parts += [
+            f'<div class=step><i style="width:{share / most * 100 if most else 0:.2f}%"></i>'
+            f"<b>{_text(dollars(share * HOURS_A_MONTH))}</b><span>{_text(label)}, {_text(pods)}"
+            f"{f': {_text(words)}' if ' to ' in words else ''}</span></div>"
+            for label, pods, words, share in shares[:30]
+        ]
+    lines = [*(f"Not counted: {reason}" for reason in cost.not_counted), prices_text(cost)]
+    lines += map(_sentence, cost.notes)
+    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in lines)
+    yield f"<section class=pool><h2>Cost</h2>{''.join(parts)}{notes}</section>"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
+    """How many instance types each two pools share."""
+    shown = resolutions[:_MOST_IN_MATRIX]
+    if len(shown) < 2:
+        return
+    numbers = range(len(shown))
+    head = "".join(f"<th>{number + 1}</th>" for number in numbers)
+    rows = ""
+    for row in numbers:
+        cells = "".join(_cell(shown[row], shown[column], row == column) for column in numbers)
+        rows += f"<tr><th scope=row>{row + 1}&nbsp;{_text(short(_name(shown[row]), 24))}</th>{cells}</tr>"
+    left = len(resolutions) - len(shown)
+    more = f" The first {len(shown)} of {len(resolutions):,} pools." if left else ""
+    yield (
+        "<section><h2>Overlap</h2><p class=quiet>Instance types that two pools can both launch; the diagonal is a "
+        f"pool's own number. Karpenter asks the pools from the top.{more}</p>"
+        f"<div class=scroll><table class=matrix><tr><td></td>{head}</tr>{rows}</table></div></section>"
+    )
+
+
+def _cell(first: Resolution, second: Resolution, same: bool) -> str:
+    if first.catalog.names != second.catalog.names:
+        return "<td title='other instance types are known of them'>?</td>"
+    number = len(first.launchable & second.launchable)
+    smaller = min(len(first.launchable), len(second.launchable))
+    share = number / smaller * 100 if smaller and not same else 0
+    return f'<td class="{"own" if same else ""}" style="--share:{share:.0f}%">{number:,}</td>'
+
+
+def _pool(number: int, resolution: Resolution) -> str:
+    node_class = resolution.node_class
+    of_class = f"EC2NodeClass {node_class.name}, " if node_class is not None and node_class.name else ""
+    label = label_of(resolution.pool.source)
+    place = object_place(resolution.pool) + (f" with {label}" if label else "")
+    kinds = ", ".join(resolution.capacity_types) or "no capacity type"
+    tone = "none" if resolution.launchable else "all"
+    parts = [
+        f"<h2>{_text(_name(resolution))}</h2><p class=verdict>{_text(_types_left(resolution))}</p>",
+        f"<p class=quiet>{_text(of_class)}{_text(kinds)}<br>{_code(place)}</p>",
+        f"<h3>What each line leaves</h3>{_funnel(resolution)}",
+        *_charts(resolution),
+        _zones(resolution),
+        *_cheapest(resolution),
+        *(f"<p class=quiet>Not known: {_text(fact.reason)}</p>" for fact in resolution.unknown[:6]),
+    ]
+    return f'<section class="pool {tone}" id="pool-{number}">{"".join(parts)}</section>'
+
+
+def _funnel(resolution: Resolution) -> str:
+    total = len(resolution.catalog)
+    rows = [("all instance types", total)]
+    left = total
+    for types, reason in resolution.class_removed:
+        left -= len(types)
+        rows.append((f"without: {reason}", left))
+    for line in resolution.lines:
+        values = ", ".join(line.values[:6]) + (f" and {len(line.values) - 6:,} more" if len(line.values) > 6 else "")
+        key = providers_key(line.key, resolution.pool.provider)
+        note = f" ({line.note})" if line.note else ""
+        rows.append((f"{key} {line.operator} {values}{note}  {place_line(line.node)}", len(line.after)))
+    rows.append(("with an image", len(resolution.launchable)))
+    return "".join(
+        f'<div class=step><i style="width:{left / max(total, 1) * 100:.2f}%"></i><b>{left:,}</b>'
+        f"<span>{_text(what)}</span></div>"
+        for what, left in rows
+    )
+
+
+def _charts(resolution: Resolution) -> Iterator[str]:
+    """The price of each type that is left against its vCPUs and its memory."""
+    catalog = resolution.catalog
+    prices = [(price, name) for price, name in resolution.list_prices(resolution.launchable) if price is not None]
+    without = len(resolution.launchable) - len(prices)
+    vcpus, memory = list[Point](), list[Point]()
+    for price, name in prices:
+        arch = catalog.label(name, ARCH) or ""
+        vcpus.append(Point(name, arch, _size(catalog.label(name, CPU)), price))
+        memory.append(Point(name, arch, _size(catalog.label(name, MEMORY)) / 1024, price))
+    charts = [chart for chart in (price_chart(vcpus, "vCPU"), price_chart(memory, "memory in GiB")) if chart]
+    if not charts:
+        return
+    counts = {arch: sum(1 for point in vcpus if point.arch == arch) for arch in SHAPES}
+    legend = " ".join(
+        f"<span><b class='key {arch}'></b> {arch}: {count:,}</span>" for arch, count in counts.items() if count
+    )
+    day = catalog.prices_date(resolution.region)
+    source = f"USD an hour on demand in {catalog.prices_are_of(resolution.region)}{f', of {day}' if day else ''}"
+    if resolution.region is not None and catalog.prices_are_of(resolution.region) != resolution.region:
+        source += f", as none are known of {resolution.region}"
+    if without:
+        source += f"; the price of {counted(without, 'type')} is not known"
+    yield (
+        f"<h3>Price by size</h3><p class=quiet>{legend} {_text(source)}</p>"
+        f"<div class=funnels>{''.join(f'<div>{chart}</div>' for chart in charts)}</div>"
+    )
+
+
+def _size(label: str | None) -> float:
+    return float(label) if label is not None and label.isdigit() else 0.0
+
+
+def _zones(resolution: Resolution) -> str:
+    found = zones(resolution)
+    if not found:
+        return "<h3>Zones</h3><p class=quiet>Known to AWS only: `nodelint refresh` asks.</p>"
+    rows = "".join(
+        f"<tr><td>{_text(zone.name)}</td><td>{zone.left:,}</td>"
+        f"<td>{'not known' if zone.free is None else f'{zone.free:,}'}</td></tr>"
+        for zone in found
+    )
+    return f"<h3>Zones</h3><table><tr><th>zone</th><th>types</th><th>free addresses</th></tr>{rows}</table>"
+
+
+def _cheapest(resolution: Resolution) -> Iterator[str]:
+    catalog = resolution.catalog
+    prices = sorted((p, name) for p, name in resolution.list_prices(resolution.launchable) if p is not None)
+    if not prices:
+        return
+    rows = "".join(
+        f"<tr><td>{_text(name)}</td><td>{_text(catalog.label(name, ARCH) or '')}</td>"
+        f"<td>{_text(catalog.label(name, CPU) or '')}</td>"
+        f"<td>{_size(catalog.label(name, MEMORY)) / 1024:,.3g}</td><td>${price:,.4f}</td></tr>"
+        for price, name in prices[:_MOST_TYPES]
+    )
+    head = "<tr><th>type</th><th>arch</th><th>vCPU</th><th>GiB</th><th>an hour</th></tr>"
+    title = f"The cheapest {min(len(prices), _MOST_TYPES)} of {counted(len(prices), 'type')}"
+    yield f"<details><summary>{title}</summary><table class=types>{head}{rows}</table></details>"

@@ -1,0 +1,75 @@
+"""Why nodes stay, as one page of HTML: no network, no other file; it follows the reader's light or dark theme."""
+
+from __future__ import annotations
+
+from html import escape
+
+from nodelint.base.printable import printable, screened, writable
+from nodelint.report.plan_page import SCRIPT, STYLE
+from nodelint.report.why_words import (
+    HEADS,
+    basis,
+    change_line,
+    event_lines,
+    further_lines,
+    headline,
+    node_line,
+    title_of,
+)
+from nodelint.why.answer import Answers, NodeAnswer
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.why.answer import Status
+
+_TONES: dict[Status, str] = {"stays": "all", "unknown": "unknown", "going": "some", "goes": "", "unmanaged": ""}
+_MOST_NODES = 200
+
+
+def why_html(answers: Answers) -> str:
+    """Return the page."""
+    groups = answers.by_reason()
+    index = "".join(
+        f'<li class="{_TONES[status]}"><a href="#g{n}">{_text(title_of(status, code))}</a> '
+        f"<span>{HEADS[status][0]}: {len(members):,}</span></li>"
+        for n, (status, code, members) in enumerate(groups)
+    )
+    sections = "".join(_section(n, *group) for n, group in enumerate(groups))
+    notes = "".join(f"<p class=quiet>{_text(note)}</p>" for note in (*answers.notes, *answers.unsaid))
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">"
+        f"<title>nodelint why</title><style>{STYLE}</style></head><body><main>"
+        f"<h1>nodelint why</h1><p class=lead>{_text(headline(answers))}</p>"
+        f"<p class=quiet>{_text(basis(answers))}</p><ul class=index>{index}</ul>{sections}{notes}"
+        f"</main><script>{SCRIPT}</script></body></html>\n"
+    )
+    return screened(writable(page))
+
+
+def _section(number: int, status: Status, code: str, members: list[NodeAnswer]) -> str:
+    rows = "".join(_row(answer) for answer in members[:_MOST_NODES])
+    more = len(members) - _MOST_NODES
+    rest = f"<p class=quiet>and {more:,} more nodes</p>" if more > 0 else ""
+    box = '<input class=filter placeholder="Filter nodes" aria-label="Filter nodes">' if len(members) > 10 else ""
+    return (
+        f'<section id=g{number} class="pool {_TONES[status]}"><h2>{_text(title_of(status, code))}</h2>'
+        f"<p class=verdict>{HEADS[status][0]} <code>{_text(code)}</code></p>"
+        f"<div class=scroll>{box}<table class=reasons>"
+        f"<tr><th>node</th><th>why, and what would change it</th></tr>{rows}</table></div>{rest}</section>"
+    )
+
+
+def _row(answer: NodeAnswer) -> str:
+    message = [f"<p>{_text(answer.cause.text)}</p>"]
+    message += [f"<p class=quiet>{_text(line)}</p>" for line in further_lines(answer)]
+    message += [f"<p class=quiet>event {_text(line)}</p>" for line in event_lines(answer)]
+    message += [f"<p><b>change:</b> {_text(change_line(change))}</p>" for change in answer.cause.changes]
+    return f"<tr><td>{_text(node_line(answer))}</td><td>{''.join(message)}</td></tr>"
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

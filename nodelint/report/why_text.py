@@ -1,0 +1,64 @@
+"""Why nodes stay, as text: grouped by reason, those that stay first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nodelint.base.printable import printable
+from nodelint.model.messages import counted
+from nodelint.report.style import PAGE, TextStyle, fitted, wrap_labelled, wrapped
+from nodelint.report.why_words import (
+    HEADS,
+    basis,
+    change_line,
+    event_lines,
+    further_lines,
+    headline,
+    node_line,
+    title_of,
+)
+from nodelint.why.answer import Answers, NodeAnswer
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.why.answer import Status
+
+_MOST_NODES = 20
+"""Nodes of one cause that are listed by name."""
+
+
+def why_text(answers: Answers, look: TextStyle = PAGE) -> str:
+    """Return the report."""
+    lines = [*fitted(f"{headline(answers)}, {basis(answers)}", look)]
+    lines += [row for note in answers.notes for row in fitted(f"Note: {printable(note)}.", look)]
+    for status, code, members in answers.by_reason():
+        lines += ["", *_group(status, code, members, look)]
+    lines += ["", *(row for line in answers.unsaid for row in wrapped(line, look.width, "", ""))]
+    return "\n".join(lines)
+
+
+def _group(status: Status, code: str, members: list[NodeAnswer], look: TextStyle) -> Iterator[str]:
+    head, colour = HEADS[status]
+    count = f"  {counted(len(members), 'node')}  [{code}]"
+    yield f"{look.style(head, fg=colour, bold=True)}  {look.style(title_of(status, code), bold=True)}{count}"
+    by_cause: dict[tuple[str, tuple[object, ...]], list[NodeAnswer]] = {}
+    for answer in members:
+        by_cause.setdefault((answer.cause.text, tuple(answer.cause.changes)), []).append(answer)
+    for alike in by_cause.values():
+        for answer in alike[:_MOST_NODES]:
+            yield from wrapped(node_line(answer), look.width, "  ", "    ")
+        if len(alike) > _MOST_NODES:
+            yield f"  and {counted(len(alike) - _MOST_NODES, 'more node')}"
+        yield from _cause(alike[0], look)
+
+
+def _cause(answer: NodeAnswer, look: TextStyle) -> Iterator[str]:
+    margin = (look.width, "    ", "    ")
+    yield from wrapped(answer.cause.text, *margin)
+    for line in further_lines(answer):
+        yield from wrapped(line, *margin)
+    for line in event_lines(answer):
+        yield from wrap_labelled("event", line, look, "    ", fg="blue")
+    for change in answer.cause.changes:
+        yield from wrap_labelled("help", change_line(change), look, "    ", fg="cyan")

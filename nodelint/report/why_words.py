@@ -1,0 +1,90 @@
+"""What the reports of `why` say in the same words: headings, sums, and how answers are grouped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nodelint.base.printable import printable
+from nodelint.model.messages import counted
+from nodelint.why.answer import TITLES, Answers, NodeAnswer, SuggestedChange
+from nodelint.why.events import meanings
+from nodelint.why.values import shown_time
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.why.answer import Status
+
+HEADS: dict[Status, tuple[str, str]] = {
+    "stays": ("STAYS", "red"),
+    "unknown": ("NOT KNOWN", "yellow"),
+    "going": ("GOING", "cyan"),
+    "goes": ("GOES", "green"),
+    "unmanaged": ("NOT KARPENTER'S", "white"),
+}
+"""The word and the colour of each status."""
+
+
+def headline(answers: Answers) -> str:
+    """Return how many nodes stay, go, or are not known, in one line."""
+    counts: dict[str, int] = {}
+    for answer in answers.nodes:
+        counts[answer.status] = counts.get(answer.status, 0) + 1
+    words = {
+        "stays": "stay" if counts.get("stays") != 1 else "stays",
+        "unknown": "not known",
+        "going": "being removed",
+        "goes": "go" if counts.get("goes") != 1 else "goes",
+        "unmanaged": "not Karpenter's",
+    }
+    parts = [f"{counts[status]:,} {word}" for status, word in words.items() if counts.get(status)]
+    return f"{counted(len(answers.nodes), 'node')}: {', '.join(parts)}" if parts else "no nodes"
+
+
+def basis(answers: Answers) -> str:
+    """Return the time, and the release with where it is stated."""
+    return f"at {shown_time(answers.now)}, as Karpenter {answers.release} decides ({answers.release_from})"
+
+
+def title_of(status: Status, code: str) -> str:
+    """Return the heading of a group."""
+    title = TITLES.get(code, code)
+    return title if status != "unknown" else f"{title}?"
+
+
+def node_line(answer: NodeAnswer) -> str:
+    """Return what a node is: its name, pool, type, capacity type, zone and price."""
+    parts = [answer.pool, answer.instance_type, answer.capacity_type, answer.zone]
+    price = [f"${answer.price:.4f}/h"] if answer.price is not None else []
+    shown = ", ".join(printable(part) for part in [*parts, *price] if part)
+    return f"{printable(answer.name)}{f' ({shown})' if shown else ''}"
+
+
+def change_line(change: SuggestedChange) -> str:
+    """Return an edit in one line: where, what it is, and what it becomes."""
+    where = printable(change.target) + (f" {change.path}" if change.path else "")
+    value = ""
+    if change.new is not None:
+        value = f": {change.old} -> {change.new}" if change.old is not None else f": {change.new}"
+    place = f" [{printable(change.place)}]" if change.place else ""
+    return f"{where}{printable(value)}{place} ({printable(change.text)})"
+
+
+def further_lines(answer: NodeAnswer) -> Iterator[str]:
+    """Yield what is said of a node beside its first cause."""
+    for line in answer.cause.lines:
+        yield printable(line)
+    for method, cause in answer.others:
+        yield f"{method}: {printable(cause.text)}"
+    for doubt in answer.unknown[:3]:
+        yield f"not known: {printable(doubt)}"
+    if answer.expires is not None and answer.status in ("stays", "unknown"):
+        yield f"expires at {shown_time(answer.expires)}, whatever keeps it until then"
+
+
+def event_lines(answer: NodeAnswer) -> Iterator[str]:
+    """Yield the events about a node in their own words, and whether the first speaks of the same cause."""
+    for reason, message in answer.events[:2]:
+        codes = meanings(message)
+        agrees = ", the same cause" if answer.cause.code in codes else ""
+        yield f"{reason}{agrees}: {printable(message)[:300]}"

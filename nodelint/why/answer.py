@@ -1,0 +1,136 @@
+"""What is said of a node: why it stays, or that it goes, and what would change that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nodelint.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Any, Literal
+
+    Status = Literal["stays", "goes", "going", "unknown", "unmanaged"]
+
+STATUSES: tuple[Status, ...] = ("stays", "unknown", "going", "goes", "unmanaged")
+"""In the order of a report: what a reader asks about first."""
+
+TITLES = {
+    "not-managed": "no NodeClaim: Karpenter does not manage the node",
+    "no-node": "the NodeClaim has no node",
+    "not-initialized": "the node is not initialized",
+    "draining": "the node is being removed, and its drain waits",
+    "deleting": "the node is being removed",
+    "do-not-disrupt-node": "the node has karpenter.sh/do-not-disrupt",
+    "no-nodepool-label": "the node names no NodePool",
+    "nodepool-not-found": "Karpenter does not find the NodePool, or its instance types",
+    "do-not-disrupt-pod": "a pod has karpenter.sh/do-not-disrupt",
+    "pdb": "a PodDisruptionBudget allows no eviction",
+    "several-pdbs": "several PodDisruptionBudgets cover one pod",
+    "static-pool": "the NodePool is static",
+    "unknown-type": "the instance type is not known",
+    "missing-label": "the node lacks a label",
+    "consolidation-disabled": "consolidation is off: consolidateAfter is Never",
+    "policy": "consolidationPolicy is WhenEmpty, and the node has pods",
+    "consolidate-after": "consolidateAfter is not over",
+    "budget": "a disruption budget allows no node now",
+    "limits": "limits leave no room for a replacement",
+    "pods-do-not-fit": "pods fit nowhere else",
+    "pending-pods": "pods that wait for a node are in the way",
+    "uninitialized-node": "pods would go onto a node that is not initialized",
+    "several-nodes": "the pods would need several new nodes",
+    "min-values": "minValues are not met by cheaper instance types",
+    "no-cheaper-type": "no cheaper instance type takes the pods",
+    "spot-to-spot": "spot is not replaced by spot: the feature gate is off",
+    "spot-flexibility": "fewer than 15 cheaper spot instance types",
+    "balanced": "the Balanced policy finds the saving too small",
+    "expired": "the node has expired: Karpenter removes it",
+    "empty": "the node is empty: Karpenter removes it",
+    "delete": "the pods fit on other nodes: Karpenter removes it",
+    "replace": "a cheaper node takes the pods: Karpenter replaces it",
+    "drift": "the node has drifted: Karpenter replaces it",
+    "static-drift": "the node has drifted, and its static NodePool cannot replace it now",
+    "not-known": "not known",
+}
+"""What each reason is called in a report."""
+
+
+class SuggestedChange(NamedTuple):
+    """An edit that would change the answer. `path` is a field of `target`; None where it is beyond the files.
+
+    `place` is where a manifest writes the field, as `file:line`; None where no manifest does.
+    """
+
+    target: str
+    path: str | None
+    old: str | None
+    new: str | None
+    text: str
+    place: str | None = None
+
+
+ChangeOf = Callable[[str, "str | None", "str | None", str], SuggestedChange]
+"""Makes an edit of a node's NodePool of a field's path, its old and new value, and what it does."""
+
+
+class NodeCause(NamedTuple):
+    """The first thing that keeps a node, in Karpenter's order, or what removes it.
+
+    `known` is False where it rests on something that is not known. `until` is when it ends by itself, None where it
+    does not or no time is known. `facts` are what it rests on, for JSON.
+    """
+
+    code: str
+    text: str
+    known: bool = True
+    until: datetime | None = None
+    changes: Sequence[SuggestedChange] = ()
+    facts: Mapping[str, Any] = {}
+    lines: Sequence[str] = ()
+
+
+class NodeAnswer(NamedTuple):
+    """A node and what is said of it. `others` are causes of other methods of disruption, behind the first.
+
+    `method` is the controller's method that the cause belongs to: `candidate` for what holds for all of them.
+    """
+
+    name: str
+    claim: str | None
+    pool: str
+    instance_type: str
+    capacity_type: str
+    zone: str
+    status: Status
+    method: str
+    cause: NodeCause
+    others: tuple[tuple[str, NodeCause], ...]
+    events: tuple[tuple[str, str], ...]
+    price: float | None
+    pods: int
+    expires: datetime | None
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Answers(NamedTuple):
+    """All answers of a run. `unsaid` is what no file can tell."""
+
+    nodes: tuple[NodeAnswer, ...]
+    now: datetime
+    release: str
+    release_from: str
+    notes: tuple[str, ...]
+    unsaid: tuple[str, ...]
+    work: int = 0
+
+    def by_reason(self) -> list[tuple[Status, str, list[NodeAnswer]]]:
+        """Return the answers by status and reason, those of most nodes first."""
+        groups: dict[tuple[Status, str], list[NodeAnswer]] = {}
+        for answer in self.nodes:
+            groups.setdefault((answer.status, answer.cause.code), []).append(answer)
+        ordered = sorted(groups.items(), key=lambda item: (STATUSES.index(item[0][0]), -len(item[1]), item[0][1]))
+        return [(status, code, answers) for (status, code), answers in ordered]

@@ -1,0 +1,74 @@
+"""What the disruption budgets of a NodePool allow now, which of them counts, and when they allow more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.drift.budgets import Budget, allowed, budgets, week
+from nodelint.why.state import NodeState, binding_budget
+from nodelint.why.values import Plain, is_true, listed, mapping
+
+_BEFORE = timedelta(days=32)
+_DEFAULT = [{"nodes": "10%"}]
+"""What the API server fills in where a NodePool states no budgets."""
+
+
+class BudgetNow(NamedTuple):
+    """The budget that counts now for a disruption reason.
+
+    `nodes` are those of the pool that count, `busy` those of them that are being removed or not Ready. `since` is
+    when the window of a schedule began, `opens` when the budgets allow a node again: None where they do not within a
+    week, or where no time decides. `entry` is its place in the list.
+    """
+
+    budget: Budget | None
+    entry: int | None
+    allowed: int
+    nodes: int
+    busy: int
+    since: datetime | None
+    opens: datetime | None
+
+    @property
+    def left(self) -> int:
+        """Return how many nodes may be disrupted now."""
+        return max(self.allowed - self.busy, 0)
+
+
+def count_nodes(states: Sequence[NodeState]) -> tuple[int, int]:
+    """Return how many nodes of a pool count for its budgets, and how many are being removed or not Ready."""
+    counted = [s for s in states if s.is_initialized and not is_true(s.claim or {}, "InstanceTerminating")]
+    return len(counted), sum(state.is_deleting or not state.is_ready for state in counted)
+
+
+def budget_now(pool: Plain, reason: str, states: Sequence[NodeState], now: datetime) -> BudgetNow:
+    """Return what the budgets of a live NodePool allow for a reason."""
+    nodes, busy = count_nodes(states)
+    entries = mapping(pool, "spec", "disruption").get("budgets")
+    stored = pool if entries is not None else {"spec": {"disruption": {"budgets": _DEFAULT}}}
+    concerned = budgets(stored, reason)
+    start = now.replace(second=0, microsecond=0)
+    stretches = week(concerned, start)
+    active = stretches[0].budgets
+    counts = binding_budget(active, nodes)
+    may = allowed(active, nodes)
+    opens = None
+    if may - busy <= 0:
+        opens = next((s.start for s in stretches[1:] if s.allowed(nodes) - busy > 0), None)
+    since = None
+    if counts is not None and counts.schedule is not None:
+        windows = list(counts.windows(start - _BEFORE, start + timedelta(minutes=1)))
+        since = windows[-1][0] if windows else None
+    index = None
+    if counts is not None and entries is not None:
+        index = next(
+            (n for n, entry in enumerate(listed(entries)) if _is_entry(entry, reason, counts)),
+            None,
+        )
+    return BudgetNow(counts, index, may, nodes, busy, since, opens)
+
+
+def _is_entry(entry: object, reason: str, budget: Budget) -> bool:
+    return budget in budgets({"spec": {"disruption": {"budgets": [entry]}}}, reason)

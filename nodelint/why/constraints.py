@@ -1,0 +1,122 @@
+"""Spreads, and affinity to pods, as pods state them.
+
+`Topology` and `TopologyGroup` of pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.fit.ignored import HOSTNAME
+from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY, SPREAD
+from nodelint.model.requirement import normalize
+from nodelint.why.values import Plain, listed, mapping, mappings, meets, text, whole
+
+
+class Constraint(NamedTuple):
+    """A spread, or affinity to pods or against them: the label, the pods that count, and what is allowed.
+
+    `group` names constraints that count alike. `unknown` says what of it is not known; empty where all is.
+    """
+
+    what: str
+    key: str
+    preferred: bool
+    namespaces: frozenset[str] | None
+    selector: object
+    group: str
+    skew: int = 1
+    min_domains: int = 0
+    honors_taints: bool = False
+    honors_affinity: bool = True
+    unknown: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether it counts pods on some nodes alone."""
+        return self.what == SPREAD and (self.honors_affinity or self.honors_taints)
+
+    def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether it counts a pod with these labels. A spread without a selector counts none."""
+        if self.namespaces is not None and namespace not in self.namespaces:
+            return False
+        return meets(dict(labels), self.selector) is True
+
+    @property
+    def description(self) -> str:
+        """Return it in a few words."""
+        name = self.key.rpartition("/")[2]
+        if self.what == SPREAD:
+            return f"topologySpreadConstraints over {name} (maxSkew {self.skew})"
+        return f"{'podAntiAffinity' if self.what == ANTI_AFFINITY else 'podAffinity'} by {name}"
+
+
+def read_constraints(spec: Plain, namespace: str, labels: Mapping[str, str]) -> tuple[Constraint, ...]:
+    """Return the spreads and affinities of a pod, preferred ones by their weight."""
+    found = list(_read_spreads(spec, namespace, labels))
+    for field, what in (("podAffinity", AFFINITY), ("podAntiAffinity", ANTI_AFFINITY)):
+        stated = mapping(spec, "affinity", field)
+        for term in mappings(stated.get("requiredDuringSchedulingIgnoredDuringExecution")):
+            found += _read_term(term, what, False, namespace, labels)
+        weighted = mappings(stated.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        for item in sorted(weighted, key=lambda item: -(whole(item.get("weight")) or 0)):
+            found += _read_term(mapping(item.get("podAffinityTerm")), what, True, namespace, labels)
+    return tuple(found)
+
+
+def _read_spreads(spec: Plain, namespace: str, labels: Mapping[str, str]) -> Iterator[Constraint]:
+    placed = json.dumps(
+        [spec.get("nodeSelector"), mapping(spec, "affinity", "nodeAffinity")], sort_keys=True, default=str
+    )
+    for item in mappings(spec.get("topologySpreadConstraints")):
+        key, stated = text(item.get("topologyKey")), item.get("whenUnsatisfiable")
+        if not key or stated not in ("DoNotSchedule", "ScheduleAnyway"):
+            continue
+        selector = _with_label_keys(item.get("labelSelector"), item.get("matchLabelKeys"), labels)
+        taints = item.get("nodeTaintsPolicy") == "Honor"
+        affinity = item.get("nodeAffinityPolicy") != "Ignore"
+        about = [SPREAD, key, namespace, selector, taints, affinity, placed, taints and spec.get("tolerations")]
+        yield Constraint(
+            SPREAD,
+            normalize(key),
+            stated == "ScheduleAnyway",
+            frozenset({namespace}),
+            selector,
+            json.dumps(about, sort_keys=True, default=str),
+            max(whole(item.get("maxSkew")) or 1, 1),
+            whole(item.get("minDomains")) or 0,
+            taints,
+            affinity,
+        )
+
+
+def _read_term(
+    term: Plain, what: str, preferred: bool, namespace: str, labels: Mapping[str, str]
+) -> Iterator[Constraint]:
+    key = text(term.get("topologyKey"))
+    if not key:
+        return
+    named = [text(name) for name in listed(term.get("namespaces"))]
+    wide = term.get("namespaceSelector")
+    unknown = "which namespaces the namespaceSelector of its pod affinity selects" if mapping(wide) else ""
+    spaces = None if isinstance(wide, dict) and not wide else frozenset(named or [namespace])
+    selector = _with_label_keys(term.get("labelSelector"), term.get("matchLabelKeys"), labels)
+    about = [what, key, sorted(spaces) if spaces is not None else None, selector]
+    group = json.dumps(about, sort_keys=True, default=str)
+    yield Constraint(what, normalize(key), preferred, spaces, selector, group, unknown=unknown)
+
+
+def _with_label_keys(selector: object, keys: object, labels: Mapping[str, str]) -> object:
+    """Return a selector with the pod's own values of `matchLabelKeys`."""
+    own = [key for key in listed(keys) if isinstance(key, str) and key in labels]
+    if not own or not isinstance(selector, dict):
+        return selector
+    more = [{"key": key, "operator": "In", "values": [labels[key]]} for key in own]
+    return {**selector, "matchExpressions": [*mappings(selector.get("matchExpressions")), *more]}
+
+
+def is_hostname(constraint: Constraint) -> bool:
+    """Whether each node is a domain of its own."""
+    return constraint.key == HOSTNAME

@@ -1,0 +1,178 @@
+"""What `kubectl get ... -o yaml` printed of a cluster, as plain objects by kind."""
+
+from __future__ import annotations
+
+import json
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.why.kubectl_yaml import NotPlain, read_plain
+from nodelint.why.values import Plain, listed, mapping, text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+KINDS = (
+    "nodes",
+    "nodeclaims.karpenter.sh",
+    "nodepools.karpenter.sh",
+    "ec2nodeclasses.karpenter.k8s.aws",
+    "pods",
+    "poddisruptionbudgets.policy",
+    "daemonsets.apps",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses.storage.k8s.io",
+    "events",
+    "nodeoverlays.karpenter.sh",
+)
+"""What is asked of a cluster, by names that no other API has."""
+
+NEEDED = 5
+"""The first kinds of `KINDS`, without which no answer can be given."""
+
+_GROUPS = {
+    "Node": "",
+    "Pod": "",
+    "NodeClaim": "karpenter.sh",
+    "NodePool": "karpenter.sh",
+    "EC2NodeClass": "karpenter.k8s.aws",
+    "NodeOverlay": "karpenter.sh",
+    "PodDisruptionBudget": "policy",
+    "DaemonSet": "apps",
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "PersistentVolumeClaim": "",
+    "PersistentVolume": "",
+    "StorageClass": "storage.k8s.io",
+}
+_CLUSTER_WIDE = frozenset(
+    {"Node", "NodeClaim", "NodePool", "EC2NodeClass", "NodeOverlay", "PersistentVolume", "StorageClass"}
+)
+_TOO_DEEP = "nested more deeply than kubectl prints anything"
+
+Key = tuple[str, str]
+"""The namespace of an object, empty for one of the whole cluster, and its name."""
+
+
+class Dump(NamedTuple):
+    """The objects of a cluster by kind, each by namespace and name, and its events.
+
+    `repeated` counts objects that were printed more than once, of which the last counts; `skipped` those that have no
+    name or no kind. `lists` are the kinds of which the dump has any object.
+    """
+
+    objects: dict[str, dict[Key, Plain]]
+    events: list[Plain]
+    repeated: int = 0
+    skipped: int = 0
+
+    def objects_of(self, kind: str) -> dict[Key, Plain]:
+        """Return the objects of a kind by namespace and name."""
+        return self.objects.get(kind, {})
+
+    def has_kind(self, kind: str) -> bool:
+        """Whether the dump has any object of a kind."""
+        return bool(self.objects.get(kind))
+
+
+def read_dump(texts: Iterable[tuple[str, str]]) -> Dump:
+    """Read texts, each with its path. Raise ValueError for one that is neither JSON nor YAML."""
+    objects: dict[str, dict[Key, Plain]] = {}
+    events: list[Plain] = []
+    repeated = skipped = 0
+    for path, written in texts:
+        for obj in _objects(_documents(path, written)):
+            kind, meta = text(obj.get("kind")), mapping(obj.get("metadata"))
+            name = text(meta.get("name"))
+            if kind == "Event":
+                events.append(obj)
+                continue
+            if not kind or not name:
+                skipped += 1
+                continue
+            if _GROUPS.get(kind) != text(obj.get("apiVersion")).rpartition("/")[0]:
+                continue
+            namespace = "" if kind in _CLUSTER_WIDE else text(meta.get("namespace")) or "default"
+            of_kind = objects.setdefault(kind, {})
+            repeated += (namespace, name) in of_kind
+            of_kind[namespace, name] = obj
+    return Dump(objects, events, repeated, skipped)
+
+
+def _documents(path: str, written: str) -> list[Any]:
+    try:
+        start = written.lstrip("\ufeff \t\r\n")[:1]
+        if start in ("{", "["):
+            return _json_documents(path, written)
+        return read_plain(written)
+    except NotPlain:
+        return _any_yaml(path, written)
+    except RecursionError:
+        raise ValueError(f"{path}: {_TOO_DEEP}") from None
+
+
+def _json_documents(path: str, written: str) -> list[Any]:
+    """Return the documents of a text of JSON: one, or several behind each other as `jq` and pipes give them."""
+    found: list[Any] = []
+    decoder, at = json.JSONDecoder(), 0
+    stripped = written.lstrip("\ufeff")
+    while True:
+        while at < len(stripped) and stripped[at] in " \t\r\n":
+            at += 1
+        if at == len(stripped):
+            return found
+        try:
+            value, at = decoder.raw_decode(stripped, at)
+        except ValueError:
+            return _any_yaml(path, written)
+        found.append(value)
+
+
+def _any_yaml(path: str, written: str) -> list[Any]:
+    """Return the documents of any YAML: of a key that is written twice, the last value counts."""
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return list(yaml.load_all(written, Loader=loader))
+    except RecursionError:
+        raise ValueError(f"{path}: {_TOO_DEEP}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{mark.line + 1}:{mark.column + 1}: " if mark is not None else ""
+        raise ValueError(f"{path}:{where or ' '}neither JSON nor YAML: {_brief(error)}") from None
+
+
+def _brief(error: Exception) -> str:
+    return str(getattr(error, "problem", None) or error).partition("\n")[0]
+
+
+def _objects(documents: Iterable[Any]) -> Iterator[Plain]:
+    """Yield the objects of documents, those of lists and of lists in lists among them."""
+    waiting = [*documents]
+    waiting.reverse()
+    while waiting:
+        document = waiting.pop()
+        if isinstance(document, list):
+            waiting.extend(reversed(document))
+        elif isinstance(document, dict):
+            kind, items = text(document.get("kind")), document.get("items")
+            if kind.endswith("List") and isinstance(items, list):
+                waiting.extend(reversed([_with_kind(document, item) for item in listed(items)]))
+            else:
+                yield document
+
+
+def _with_kind(around: Plain, item: Any) -> Any:
+    """Return an item of a list, with the kind that the list states where the item itself has none."""
+    kind = text(around.get("kind")).removesuffix("List")
+    if isinstance(item, dict) and kind and "kind" not in item:
+        return {"kind": kind, "apiVersion": around.get("apiVersion"), **item}
+    return item

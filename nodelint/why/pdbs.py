@@ -1,0 +1,142 @@
+"""PodDisruptionBudgets of a cluster: which pods they keep from eviction now, and why.
+
+pkg/utils/pdb/pdb.go of Karpenter core, 1.0.0 to 1.14.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.model.releases import Version
+from nodelint.why.dump import Dump
+from nodelint.why.pods import ClusterPod
+from nodelint.why.values import Plain, mapping, meets, text, whole
+
+_COUNTS_SEVERAL = Version(1, 7, 0)
+"""The first release for which two budgets of one pod keep it, as the API server refuses its eviction."""
+
+_LEAVES_BLOCKED = Version(1, 4, 0)
+"""The first release that makes no room for pods that a budget never lets be evicted."""
+
+
+class DisruptionBudget(NamedTuple):
+    """A PodDisruptionBudget. `allowed` is None where its status does not say how many evictions it allows."""
+
+    namespace: str
+    name: str
+    selector: object
+    allowed: int | None
+    always_evicts_unready: bool
+    obj: Plain
+
+    @property
+    def label(self) -> str:
+        """Return its namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+    def selects(self, pod: ClusterPod) -> bool:
+        """Whether it covers a pod. One without a selector covers none."""
+        return pod.namespace == self.namespace and meets(pod.labels, self.selector) is True
+
+    @property
+    def shortage(self) -> str:
+        """Return why it allows no eviction, from its spec and its status."""
+        spec, status = mapping(self.obj, "spec"), mapping(self.obj, "status")
+        healthy, desired = whole(status.get("currentHealthy")), whole(status.get("desiredHealthy"))
+        expected = whole(status.get("expectedPods"))
+        stated = next(
+            (f"`{k}: {spec[k]}`" for k in ("maxUnavailable", "minAvailable") if spec.get(k) is not None), ""
+        )
+        if healthy is None or desired is None:
+            return f"{stated} allows no eviction now" if stated else "it allows no eviction now"
+        if expected is not None and desired >= expected:
+            return (
+                f"{stated or 'it'} wants {desired} healthy pods and there are {expected} in all: it never allows one"
+            )
+        if healthy < desired:
+            return f"{healthy} of its pods are healthy and {stated or 'it'} wants {desired}"
+        return f"{stated or 'it'} wants {desired} healthy pods and {healthy} are"
+
+    @property
+    def never_allows(self) -> bool:
+        """Whether it allows no eviction however healthy its pods are."""
+        status = mapping(self.obj, "status")
+        desired, expected = whole(status.get("desiredHealthy")), whole(status.get("expectedPods"))
+        return desired is not None and expected is not None and 0 < expected <= desired
+
+    @property
+    def is_fully_blocking(self) -> bool:
+        """Whether its spec allows no eviction at all."""
+        spec = mapping(self.obj, "spec")
+        most = spec.get("maxUnavailable")
+        return (most in (0, "0%") and most is not False) or spec.get("minAvailable") == "100%"
+
+
+class BlockedPod(NamedTuple):
+    """A pod that may not be evicted, and the budgets because of which: more than one where they are too many."""
+
+    pod: ClusterPod
+    budgets: tuple[DisruptionBudget, ...]
+    known: bool = True
+
+
+class DisruptionBudgets:
+    """All PodDisruptionBudgets, by namespace and by the labels of pods."""
+
+    def __init__(self, dump: Dump) -> None:
+        self.known = dump.has_kind("PodDisruptionBudget")
+        self._by_namespace: dict[str, list[DisruptionBudget]] = {}
+        for (namespace, name), obj in dump.objects_of("PodDisruptionBudget").items():
+            spec = mapping(obj, "spec")
+            found = DisruptionBudget(
+                namespace,
+                name,
+                spec.get("selector"),
+                whole(mapping(obj, "status").get("disruptionsAllowed")),
+                text(spec.get("unhealthyPodEvictionPolicy")) == "AlwaysAllow",
+                obj,
+            )
+            self._by_namespace.setdefault(namespace, []).append(found)
+        self._covering: dict[tuple[str, frozenset[tuple[str, str]]], tuple[DisruptionBudget, ...]] = {}
+
+    def covering(self, pod: ClusterPod) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets that cover a pod."""
+        key = pod.namespace, frozenset(pod.labels.items())
+        found = self._covering.get(key)
+        if found is None:
+            found = tuple(b for b in self._by_namespace.get(pod.namespace, ()) if b.selects(pod))
+            self._covering[key] = found
+        return found
+
+    def holding(self, pod: ClusterPod, release: Version) -> BlockedPod | None:
+        """Return what keeps an evictable pod from eviction. None where nothing does."""
+        matching = self.covering(pod)
+        if len(matching) > 1 and release >= _COUNTS_SEVERAL:
+            return BlockedPod(pod, matching)
+        for budget in matching:
+            if budget.always_evicts_unready and pod.is_unready:
+                return None
+            if budget.allowed == 0:
+                return BlockedPod(pod, (budget,))
+        unsaid = [budget for budget in matching if budget.allowed is None]
+        return BlockedPod(pod, (unsaid[0],), known=False) if unsaid else None
+
+    def blocks_fully(self, pod: ClusterPod, now: datetime, release: Version) -> bool:
+        """Whether no room is made elsewhere for a pod, as a budget never lets it be evicted."""
+        if release < _LEAVES_BLOCKED or not any(budget.is_fully_blocking for budget in self.covering(pod)):
+            return False
+        if not pod.is_evictable(now, release):
+            return False
+        return not any(b.always_evicts_unready and pod.is_unready for b in self.covering(pod))
+
+    def first_holding(self, pods: Iterable[ClusterPod], release: Version) -> BlockedPod | None:
+        """Return the first pod that may not be evicted. One of which it is not known comes after the others."""
+        unsure = None
+        for pod in pods:
+            found = self.holding(pod, release)
+            if found is not None and found.known:
+                return found
+            unsure = unsure or found
+        return unsure

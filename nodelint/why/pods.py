@@ -1,0 +1,165 @@
+"""Pods of a cluster as the disruption controller sees them: which it may evict, and which it has to move.
+
+pkg/utils/pod/scheduling.go and pkg/utils/disruption/disruption.go of Karpenter core, 1.0.0 to 1.14.1.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
+from nodelint.fit.pods import Toleration
+from nodelint.karpenter.controller.syntax import seconds
+from nodelint.model.releases import Version, behaves
+from nodelint.why.values import Plain, later, listed, mapping, mappings, moment, text, texts
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.why.shapes import Shape
+
+DISRUPTED = ("karpenter.sh/disrupted", "", "NoSchedule")
+"""The taint of a node that is being removed."""
+
+_STUCK_AFTER = timedelta(minutes=1)
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class ClusterPod:
+    """A pod. `shape` is what it asks of a node, shared with the pods that ask alike."""
+
+    __slots__ = (
+        *("annotations", "created", "deletion", "labels", "meta", "name", "namespace", "node", "obj"),
+        *("owners", "phase", "priority", "shape", "spec", "started"),
+    )
+
+    def __init__(self, namespace: str, name: str, obj: Plain) -> None:
+        self.namespace, self.name, self.obj = namespace, name, obj
+        meta, spec, status = mapping(obj.get("metadata")), mapping(obj.get("spec")), mapping(obj.get("status"))
+        self.meta, self.spec = meta, spec
+        self.node = text(spec.get("nodeName"))
+        self.labels, self.annotations = texts(meta.get("labels")), texts(meta.get("annotations"))
+        self.owners = [
+            (text(owner.get("apiVersion")), text(owner.get("kind")), text(owner.get("name")))
+            for owner in mappings(meta.get("ownerReferences"))
+        ]
+        self.phase = text(status.get("phase"))
+        self.started = moment(status.get("startTime"))
+        self.created = moment(meta.get("creationTimestamp"))
+        self.deletion = moment(meta.get("deletionTimestamp"))
+        priority = spec.get("priority")
+        self.priority = priority if isinstance(priority, int) and not isinstance(priority, bool) else 0
+        self.shape: Shape | None = None
+
+    @property
+    def label(self) -> str:
+        """Return its namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+    def is_owned_by(self, api: str, kind: str) -> bool:
+        """Whether an object of a kind owns it."""
+        return any(owner[:2] == (api, kind) for owner in self.owners)
+
+    @property
+    def is_of_daemon(self) -> bool:
+        """Whether a DaemonSet owns it."""
+        return self.is_owned_by("apps/v1", "DaemonSet")
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the kubelet of its node made it, from a file there."""
+        return self.is_owned_by("v1", "Node")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it has neither ended nor is being deleted."""
+        return not self.is_over and self.deletion is None
+
+    @property
+    def is_reschedulable(self) -> bool:
+        """Whether another node has to take it where its own goes."""
+        waits = self.deletion is not None and not self.is_over and self.is_owned_by("apps/v1", "StatefulSet")
+        return (self.is_active or waits) and not self.is_of_daemon and not self.is_static
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it waits for a node that Karpenter is to launch."""
+        conditions = mappings(mapping(self.obj, "status").get("conditions"))
+        failed = any(c.get("type") == "PodScheduled" and c.get("reason") == "Unschedulable" for c in conditions)
+        nominated = text(mapping(self.obj, "status").get("nominatedNodeName"))
+        return failed and not self.node and not nominated and not self.is_of_daemon and not self.is_static
+
+    def is_protected(self, now: datetime, release: Version) -> bool:
+        """Whether its annotation keeps its node from disruption: `true`, or a duration that goes on."""
+        value = self.annotations.get(DO_NOT_DISRUPT)
+        if value is None or value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
+            return value == "true"
+        number = seconds(value)
+        if number is None or number <= 0:
+            return False
+        return self.started is None or (now - self.started).total_seconds() < number
+
+    def protected_until(self) -> datetime | None:
+        """Return when its annotation ends. None for `true`, and where its start is not known."""
+        number = seconds(self.annotations.get(DO_NOT_DISRUPT, ""))
+        return later(self.started, timedelta(seconds=number)) if number is not None and 0 < number < 10**9 else None
+
+    @property
+    def tolerates_disruption(self) -> bool:
+        """Whether it tolerates the taint of nodes that are being removed, and so is not evicted."""
+        stated = (_read_toleration(item) for item in mappings(self.spec.get("tolerations")))
+        return any(toleration.tolerates(*DISRUPTED) for toleration in stated)
+
+    def is_evictable(self, now: datetime, release: Version) -> bool:
+        """Whether Karpenter asks for its eviction."""
+        evicted = self.is_active and not self.is_static and not self.tolerates_disruption
+        return evicted and not self.is_protected(now, release)
+
+    def is_waiting_eviction(self, now: datetime) -> bool:
+        """Whether the drain of its node waits for it."""
+        stuck = self.deletion is not None and now - self.deletion > _STUCK_AFTER
+        return not self.is_over and not self.is_static and not stuck and not self.tolerates_disruption
+
+    @property
+    def is_unready(self) -> bool:
+        """Whether its condition Ready is False."""
+        conditions = mappings(mapping(self.obj, "status").get("conditions"))
+        return any(c.get("type") == "Ready" and c.get("status") == "False" for c in conditions)
+
+    @property
+    def eviction_cost(self) -> float:
+        """Return what its eviction counts: 1, more or less by its deletion cost and its priority."""
+        cost = 1.0
+        with suppress(ValueError):  # the controller logs it, and counts the pod as any other
+            cost += float(self.annotations.get(_DELETION_COST, "0")) / 2**27
+        return min(max(cost + self.priority / 2**25, -10.0), 10.0)
+
+    @property
+    def drain_group(self) -> int:
+        """Return when the drain comes to it: pods that are critical or of daemons go later."""
+        critical = text(self.spec.get("priorityClassName")) in ("system-cluster-critical", "system-node-critical")
+        return 2 * critical + self.is_of_daemon
+
+    @property
+    def claims(self) -> list[str]:
+        """Return the names of its persistent volume claims."""
+        volumes = mappings(self.spec.get("volumes"))
+        named = [text(mapping(volume, "persistentVolumeClaim").get("claimName")) for volume in volumes]
+        made = [f"{self.name}-{text(v.get('name'))}" for v in volumes if isinstance(v.get("ephemeral"), dict)]
+        return [name for name in (*named, *made) if name]
+
+    @property
+    def asks_for_devices(self) -> bool:
+        """Whether it has resource claims."""
+        return bool(listed(self.spec.get("resourceClaims")))
+
+
+def _read_toleration(item: Plain) -> Toleration:
+    key, effect = text(item.get("key")) or None, text(item.get("effect")) or None
+    return Toleration(key, text(item.get("operator")), text(item.get("value")), effect)

@@ -1,0 +1,135 @@
+"""Reads the shapes of pods: what `fit` reads of a manifest, once for all pods that ask alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from nodelint.fit.pods import pod_of
+from nodelint.fit.volumes import Volumes
+from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
+from nodelint.model.documents import objects
+from nodelint.model.releases import Version
+from nodelint.text import Source
+from nodelint.why.constraints import read_constraints
+from nodelint.why.pods import ClusterPod
+from nodelint.why.shapes import Shape
+from nodelint.why.values import Plain, mapping, mappings, text
+
+_ASKED = (
+    *("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "overhead", "resources"),
+    *("resourceClaims", "hostNetwork", "runtimeClassName"),
+)
+
+
+def _read_demands(pod: ClusterPod) -> Plain:
+    """Return the part of a pod's spec that decides where it can go."""
+    spec = pod.spec
+    demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
+    for field in ("containers", "initContainers"):
+        containers = [_read_container_demands(container) for container in mappings(spec.get(field))]
+        if containers:
+            demands[field] = containers
+    if pod.is_of_daemon:
+        demands = _without_node(demands)
+    return demands
+
+
+def _read_container_demands(container: Plain) -> Plain:
+    found = {key: container[key] for key in ("resources", "restartPolicy") if container.get(key)}
+    ports = [p for p in mappings(container.get("ports")) if p.get("hostPort") or p.get("containerPort")]
+    return {**found, "ports": ports} if ports else found
+
+
+def _without_node(demands: Plain) -> Plain:
+    """Return what a daemon's pod asks without the name of its node, which the controller of DaemonSets fills in."""
+    affinity = mapping(demands.get("affinity"))
+    required = mapping(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = [
+        {k: v for k, v in term.items() if k != "matchFields"} for term in mappings(required.get("nodeSelectorTerms"))
+    ]
+    remaining = [term for term in terms if term]
+    nodes = dict(mapping(affinity.get("nodeAffinity")))
+    nodes.pop("requiredDuringSchedulingIgnoredDuringExecution", None)
+    if remaining:
+        nodes["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": remaining}
+    return {**demands, "affinity": {**affinity, "nodeAffinity": nodes}} if affinity else demands
+
+
+def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
+    """Give each pod its shape, and return all shapes."""
+    groups: dict[str, list[ClusterPod]] = {}
+    demands_by: dict[str, Plain] = {}
+    for pod in pods:
+        demands = _read_demands(pod)
+        constrained = "topologySpreadConstraints" in demands or "affinity" in demands
+        of_labels = [pod.namespace, pod.labels] if constrained else None
+        claims = [pod.namespace, pod.claims] if pod.claims else None
+        key = json.dumps([demands, of_labels, claims], sort_keys=True, default=str)
+        groups.setdefault(key, []).append(pod)
+        demands_by.setdefault(key, demands)
+    shapes: list[Shape] = []
+    for (key, members), workload in zip(groups.items(), _workloads(demands_by.values()), strict=True):
+        read = pod_of(workload)
+        assert read is not None
+        constraints = read_constraints(demands_by[key], members[0].namespace, members[0].labels)
+        shape = Shape(len(shapes), workload, read, constraints)
+        volumes.add_to(shape, members[0], release)
+        shapes.append(shape)
+        for pod in members:
+            pod.shape = shape
+    return shapes
+
+
+def _workloads(specs: Iterable[Plain]) -> list[Workload]:
+    """Return pods with the specs, as objects of a text: what reads manifests reads them."""
+    head = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}}
+    written = [json.dumps({**head, "spec": {"containers": [], **spec}}, default=str) for spec in specs]
+    source = Source.from_text("pods.yaml", "\n---\n".join(written), PATTERN)
+    found = [o for o in objects(source, more=True) if isinstance(o, Workload)]
+    if len(found) == len(written):
+        return found
+    # One of them cannot be read as YAML: each by itself, and that one as a pod that asks for nothing.
+    return [_workload_alone(text_) for text_ in written]
+
+
+def _workload_alone(written: str) -> Workload:
+    empty = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": {"containers": []}}'
+    for attempt in (written, empty):
+        source = Source.from_text("pods.yaml", attempt, PATTERN)
+        found = [o for o in objects(source, more=True) if isinstance(o, Workload) and o.pod_spec is not None]
+        if len(found) == 1:
+            return found[0]
+    raise AssertionError("an empty pod is a pod")
+
+
+class VolumeFacts:
+    """The persistent volume claims, volumes and storage classes of a cluster."""
+
+    def __init__(self, claims: dict[tuple[str, str], Plain], found: Iterable[ClusterObject], known: bool) -> None:
+        self._claims = claims
+        self._volumes = Volumes(found)
+        self._volumes_known = known
+
+    def add_to(self, shape: Shape, pod: ClusterPod, release: Version) -> None:
+        """Note where the volumes of a pod are, and what of that is not known."""
+        if not pod.claims:
+            return
+        written = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "pod", "namespace": pod.namespace},
+            "spec": {
+                "containers": [],
+                "volumes": [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in pod.claims],
+            },
+        }
+        shape.volumes = self._volumes.alternatives(_workload_alone(json.dumps(written)), release)
+        for name in pod.claims:
+            claim = self._claims.get((pod.namespace, name))
+            if claim is None:
+                shape.unknown.append(
+                    f"where the volume of PersistentVolumeClaim/{name} is, which the dump does not hold"
+                )
+            elif text(mapping(claim, "spec").get("volumeName")) and not self._volumes_known:
+                shape.unknown.append("where the volumes are: the dump holds no PersistentVolume")

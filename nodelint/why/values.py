@@ -1,0 +1,149 @@
+"""Values of a stranger's objects, each read as the type that it should have: anything else is not there."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from nodelint.karpenter.controller.syntax import seconds
+from nodelint.model.quantities import billionths
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Plain = dict[str, "Any"]
+
+_DAYS = 10**9
+
+
+def mapping(value: object, *path: str) -> Plain:
+    """Return the mapping at the end of a path. It is empty where there is none."""
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list. It is empty where the value is none."""
+    return value if isinstance(value, list) else []
+
+
+def mappings(value: object) -> list[Plain]:
+    """Return the mappings of a list."""
+    return [item for item in listed(value) if isinstance(item, dict)]
+
+
+def text(value: object) -> str:
+    """Return a text. It is empty where the value is none."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> dict[str, str]:
+    """Return a mapping of texts, such as labels, without the values that are none."""
+    return {key: item for key, item in mapping(value).items() if isinstance(key, str) and isinstance(item, str)}
+
+
+def whole(value: object) -> int | None:
+    """Return a whole number. None where the value is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time. None where the value is none; a time without a zone is UTC."""
+    if isinstance(value, datetime):
+        found: datetime | None = value
+    else:
+        try:
+            found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        except ValueError:
+            return None
+    if found is None:
+        return None
+    try:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def length(value: object) -> timedelta | None:
+    """Return a duration such as `1h30m`. None for `Never`, and for what is no duration."""
+    number = seconds(value) if isinstance(value, str) else None
+    if number is None or abs(number) > _DAYS:
+        return None
+    return timedelta(seconds=number)
+
+
+def later(start: datetime | None, after: timedelta | None) -> datetime | None:
+    """Return the time so much later. None where one of the two is not known."""
+    if start is None or after is None:
+        return None
+    try:
+        return start + after
+    except OverflowError:
+        return None
+
+
+def amounts(value: object) -> dict[str, int]:
+    """Return amounts of resources in billionths, without those that are no quantities."""
+    found = {}
+    for name, amount in mapping(value).items():
+        if isinstance(amount, bool) or not isinstance(amount, (int, float, str)):
+            continue
+        try:
+            found[str(name)] = billionths(str(amount))
+        except ValueError:
+            continue
+    return found
+
+
+def condition(obj: Plain, kind: str) -> Plain | None:
+    """Return a condition of an object's status. None where it has none of this type."""
+    for item in mappings(mapping(obj, "status").get("conditions")):
+        if item.get("type") == kind:
+            return item
+    return None
+
+
+def is_true(obj: Plain, kind: str) -> bool:
+    """Whether a condition of an object is `True`."""
+    found = condition(obj, kind)
+    return found is not None and found.get("status") == "True"
+
+
+def shown_time(at: datetime) -> str:
+    """Return a time as reports print it: `2026-11-20 12:00 UTC`."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def shown_length(length_: timedelta) -> str:
+    """Return a duration in at most two units: `2d 3h`, `5m`, `12s`."""
+    total = max(int(length_.total_seconds()), 0)
+    parts = [(total // 86400, "d"), (total // 3600 % 24, "h"), (total // 60 % 60, "m"), (total % 60, "s")]
+    used = [f"{number}{unit}" for number, unit in parts if number]
+    return " ".join(used[:2]) or "0s"
+
+
+def meets(labels: dict[str, str], selector: object) -> bool | None:
+    """Whether labels meet a label selector. An empty one meets all; None where it is no selector."""
+    if not isinstance(selector, dict):
+        return None
+    for key, value in mapping(selector.get("matchLabels")).items():
+        if labels.get(str(key)) != value:
+            return False
+    return all(_meets(labels, expression) for expression in mappings(selector.get("matchExpressions")))
+
+
+def _meets(labels: dict[str, str], expression: Plain) -> bool:
+    value, values = labels.get(text(expression.get("key"))), listed(expression.get("values"))
+    operator = expression.get("operator")
+    if operator == "In":
+        return value is not None and value in values
+    if operator == "NotIn":
+        return value is None or value not in values
+    return value is not None if operator == "Exists" else operator == "DoesNotExist" and value is None
+
+
+RELEASE = re.compile(r"karpenter/controller(?:@sha256:[0-9a-f]+)?:v?([0-9]+\.[0-9]+\.[0-9]+)(?:[@-]|$)")
+"""How an image of Karpenter's controller states its release."""

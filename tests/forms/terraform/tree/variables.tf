@@ -1,0 +1,3 @@
+variable "weight" {
+  default = 10
+}

@@ -1,0 +1,143 @@
+"""What cannot be judged is named by every command: for each form a tree with one gap of each kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
+
+Files = dict[str, str]
+Run = Callable[..., CompletedProcess[str]]
+
+PAIR = f"{nodepool()}---\n{nodeclass()}"
+CLASS_OF_OTHERS = "apiVersion: karpenter.azure.com/v1beta1\nkind: AKSNodeClass\nmetadata: {name: other}\nspec: {}\n"
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {kubernetes.io/arch: riscv}
+      containers: [{name: web, image: web, resources: {requests: {cpu: 100m}}}]
+"""
+HELM_RELEASE = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nodes}
+spec:
+  chart: {spec: {chart: karpenter-nodes, sourceRef: {kind: HelmRepository, name: there}}}
+  values:
+    nodePools: [{name: a, requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]}]
+"""
+APPLICATION = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: nodes}
+spec:
+  source:
+    repoURL: https://charts.example.com
+    chart: karpenter-nodes
+    helm:
+      valuesObject:
+        nodePools: [{name: a, requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]}]
+"""
+RELEASES = """releases:
+  - name: nodes
+    chart: there/karpenter-nodes
+    values:
+      - nodePools: [{name: a, requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]}]
+"""
+HELM_RELEASE_OF_TERRAFORM = """resource "helm_release" "nodes" {
+  name  = "nodes"
+  chart = "oci://example.com/karpenter-nodes"
+  values = [yamlencode({
+    nodePools = [{ name = "a", requirements = [{ key = "karpenter.sh/capacity-type", operator = "In" }] }]
+  })]
+}
+"""
+MODULE = """module "nodes" {
+  source = "git::https://example.com/karpenter-nodes.git"
+  node_pools = { a = { requirements = [{ key = "karpenter.sh/capacity-type", operator = "In", values = ["spot"] }] } }
+}
+"""
+PROGRAM = 'new Pool({apiVersion: "karpenter.sh/v1", kind: "NodePool", metadata: {name: "a"}});\n'
+SCRIPT = f"cat <<EOF | kubectl apply -f -\n{nodepool(name='b')}EOF\n"
+
+OF_OTHERS = "plain YAML, of another provider"
+GAPS: dict[str, tuple[Files, str]] = {
+    "plain YAML, broken": ({"broken.yaml": nodepool(name="a").replace("spec:", "spec: [", 1)}, "broken.yaml"),
+    OF_OTHERS: ({"other.yaml": CLASS_OF_OTHERS}, "other.yaml"),
+    "a program": ({"pools.ts": PROGRAM}, "pools.ts"),
+    "a script": ({"apply.sh": SCRIPT}, "apply.sh"),
+    "Kustomize, a base elsewhere": (
+        {
+            "over/kustomization.yaml": "resources: [own.yaml, https://example.com/base]\n",
+            "over/own.yaml": nodepool(name="a"),
+        },
+        "over/kustomization.yaml",
+    ),
+    "Kustomize, what is not read": (
+        {
+            "over/kustomization.yaml": "resources: [own.yaml]\ntransformers: [more.yaml]\n",
+            "over/own.yaml": nodepool(name="a"),
+            "over/more.yaml": "a: b\n",
+        },
+        "over/kustomization.yaml",
+    ),
+    "Kustomize, broken": (
+        {"over/kustomization.yaml": "resources: [own.yaml, gone.yaml]\n", "over/own.yaml": nodepool(name="a")},
+        "over/kustomization.yaml",
+    ),
+    "Helm, a template that is no YAML": (
+        {
+            "chart/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n",
+            "chart/values.yaml": "a: 1\n",
+            "chart/templates/pool.yaml": nodepool(name="a").replace("spec:", "{{ if .Values.a }}\nspec:", 1),
+        },
+        "chart/templates/pool.yaml",
+    ),
+    "Flux, a chart elsewhere": ({"release.yaml": HELM_RELEASE}, "release.yaml"),
+    "Argo CD, a chart elsewhere": ({"application.yaml": APPLICATION}, "application.yaml"),
+    "helmfile, a chart elsewhere": ({"helmfile.yaml": RELEASES}, "helmfile.yaml"),
+    "Terraform, a chart elsewhere": ({"main.tf": HELM_RELEASE_OF_TERRAFORM}, "main.tf"),
+    "Terraform, a module elsewhere": ({"main.tf": MODULE}, "main.tf"),
+    "Terraform, broken": ({"main.tf": 'resource "kubectl_manifest" "karpenter" {\n  a = 100 +\n}\n'}, "main.tf"),
+}
+COMMANDS = {
+    "check": ("check", "new"),
+    "plan": ("plan", "--old", "old", "new"),
+    "plan of the same": ("plan", "--old", "new", "new"),
+    "fit": ("fit", "new"),
+    "explain": ("explain", "new"),
+    "hash": ("hash", "new"),
+    "upgrade": ("upgrade", "--from", "1.0", "new"),
+}
+ALL_CLEAR = r"All good|No node is replaced\.|=> no pool takes it$"
+"""What may be output of a tree without a gap alone."""
+
+
+def tree(folder: Path, name: str) -> str:
+    files, path = GAPS[name]
+    write_files(folder / "old", {"all.yaml": PAIR, "web.yaml": DEPLOYMENT})
+    write_files(folder / "new", {"all.yaml": PAIR, "web.yaml": DEPLOYMENT, **files})
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", GAPS)
+def test_every_command_names_the_gap_and_gives_no_all_clear(
+    nodelint: Run, tmp_path: Path, name: str, command: str
+) -> None:
+    path = tree(tmp_path, name)
+    done = nodelint(*COMMANDS[command])
+    output = done.stdout + done.stderr
+    assert f"new/{path}" in output or (name == OF_OTHERS and "AKSNodeClass/other" in output), output
+    # What is the same on both sides replaces nothing, whatever it is; and a class of others takes no pods.
+    is_apart = command == "plan of the same" or (name, command) == (OF_OTHERS, "fit")
+    assert is_apart or not re.search(f"(?m){ALL_CLEAR}", output), output

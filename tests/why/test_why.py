@@ -1,0 +1,677 @@
+"""Why a node stays: the first thing that keeps it, in Karpenter's order, by the source of each release.
+
+No program of Karpenter's answers here: the expected reasons are read from pkg/controllers/disruption of core at the
+tags that a case names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.forked import Command
+from tests.why.clusters import (
+    NOW,
+    POOL_REQUIREMENTS,
+    cluster,
+    controller,
+    daemon,
+    event,
+    kubectl_list,
+    node,
+    nodeclass,
+    nodepool,
+    other_pdb,
+    pdb,
+    pod,
+)
+
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "schemas" / "why.schema.json").read_text(encoding="utf-8"))
+)
+SPOT = [{**POOL_REQUIREMENTS[0], "values": ["spot"]}, POOL_REQUIREMENTS[1]]
+EITHER = [{**POOL_REQUIREMENTS[0], "values": ["spot", "on-demand"]}, POOL_REQUIREMENTS[1]]
+WIDE = [{**POOL_REQUIREMENTS[0], "values": ["spot"]}]
+WAITS = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+DELETED = {"metadata": {"deletionTimestamp": "2026-11-20T10:00:00Z"}}
+PROTECTED = {"karpenter.sh/do-not-disrupt": "true"}
+APART = {
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+}
+RATHER_APART = {
+    "affinity": {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 100,
+                    "podAffinityTerm": {
+                        "labelSelector": {"matchLabels": {"app": "web"}},
+                        "topologyKey": "kubernetes.io/hostname",
+                    },
+                }
+            ]
+        }
+    }
+}
+SPREAD = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+    ]
+}
+
+TAKES_PORT = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+EITHER_TERM = {
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "team", "operator": "In", "values": ["x"]}]},
+                    {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
+                ]
+            }
+        }
+    }
+}
+
+
+def _daemon_set(cpu: str) -> Any:
+    spec = {"containers": [{"name": "agent", "resources": {"requests": {"cpu": cpu}}}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "default"},
+        "spec": {"template": {"spec": spec}},
+    }
+
+
+@pytest.fixture
+def explain_nodes(nodelint: Command, tmp_path: Path) -> Any:
+    """Run the command on a cluster; the answers by node."""
+
+    def run(objects: list[Any], *more: str) -> dict[str, Any]:
+        (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
+        done = nodelint("why", "dump.json", "--format", "json", *more, env={"NODELINT_NOW": NOW})
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        SCHEMA.validate(report)
+        return {answer["node"]: answer for answer in report["nodes"]}
+
+    return run
+
+
+def _reason(answer: dict[str, Any]) -> tuple[str, str]:
+    return answer["status"], answer["cause"]["reason"]
+
+
+def _cluster(*objects: Any, **options: Any) -> list[Any]:
+    return cluster(*objects, **options)
+
+
+FIRST = {
+    "no NodeClaim": (_cluster(node()[:1], node("node-b")), "unmanaged", "not-managed"),
+    "not initialized": (
+        _cluster(node(conditions={"Initialized": "Unknown"}, labels={"karpenter.sh/initialized": None}), pod()),
+        *("stays", "not-initialized"),
+    ),
+    "annotation of the node before the pod's": (
+        _cluster(node(annotations=PROTECTED), pod(annotations=PROTECTED)),
+        *("stays", "do-not-disrupt-node"),
+    ),
+    "pod's annotation before a PDB": (
+        _cluster(node(), pod(annotations=PROTECTED), pdb()),
+        "stays",
+        "do-not-disrupt-pod",
+    ),
+    "a daemon's annotation counts": (
+        _cluster(node(), pod("agent-x", owner="DaemonSet", annotations=PROTECTED)),
+        *("stays", "do-not-disrupt-pod"),
+    ),
+    "an ended pod's annotation does not": (
+        _cluster(node(), pod(annotations=PROTECTED, phase="Succeeded")),
+        *("goes", "empty"),
+    ),
+    "a duration that is over": (
+        _cluster(node(), pod(annotations={"karpenter.sh/do-not-disrupt": "1h"}), node("node-b")),
+        *("goes", "delete"),
+    ),
+    "a duration that goes on": (
+        _cluster(node(), pod(annotations={"karpenter.sh/do-not-disrupt": "48h"})),
+        *("stays", "do-not-disrupt-pod"),
+    ),
+    "a duration before 1.12": (
+        _cluster(node(), pod(annotations={"karpenter.sh/do-not-disrupt": "48h"}), node("node-b"), release="1.11.0"),
+        *("goes", "delete"),
+    ),
+    "PDB": (_cluster(node(), pod(), pdb()), "stays", "pdb"),
+    "PDB without status": (_cluster(node(), pod(), pdb(allowed=None)), "unknown", "pdb"),
+    "a PDB of unready pods": (
+        _cluster(
+            *(node(), node("node-b")),
+            pod(status={"conditions": [{"type": "Ready", "status": "False"}]}),
+            pdb(minAvailable=2, unhealthyPodEvictionPolicy="AlwaysAllow"),
+        ),
+        *("goes", "delete"),
+    ),
+    "two PDBs": (_cluster(node(), node("node-b"), pod(), pdb("a", 1), pdb("b", 1)), "stays", "several-pdbs"),
+    "two PDBs before 1.7": (
+        _cluster(node(), node("node-b"), pod(), pdb("a", 1), pdb("b", 1), release="1.6.0"),
+        *("goes", "delete"),
+    ),
+    "no pool of the name": (_cluster(node(pool="gone"), pod()), "stays", "nodepool-not-found"),
+    "no class of the name": (
+        _cluster(node(), pod(), nodepool(template={"nodeClassRef": {"kind": "EC2NodeClass", "name": "gone"}})),
+        *("stays", "nodepool-not-found"),
+    ),
+    "static": (_cluster(node(), pod(), nodepool(replicas=1)), "stays", "static-pool"),
+    "empty": (_cluster(node()), "goes", "empty"),
+    "a static pod alone": (_cluster(node(), pod("proxy-x", owner="Node")), "goes", "empty"),
+    "pods of no cost": (
+        _cluster(node(), pod(annotations={"controller.kubernetes.io/pod-deletion-cost": "-2147483647"})),
+        *("goes", "empty"),
+    ),
+    "pods of no cost before 1.14": (
+        _cluster(
+            node(), pod(annotations={"controller.kubernetes.io/pod-deletion-cost": "-2147483647"}), release="1.13.0"
+        ),
+        *("stays", "no-cheaper-type"),
+    ),
+    "type before policy": (
+        _cluster(node(type_="m99.large"), pod(), nodepool(disruption={"consolidationPolicy": "WhenEmpty"})),
+        *("unknown", "unknown-type"),
+    ),
+    "no zone": (_cluster(node(labels={"topology.kubernetes.io/zone": None}), pod()), "stays", "missing-label"),
+    "no zone in 1.0, of an empty node too": (
+        _cluster(node(labels={"topology.kubernetes.io/zone": None}), release="1.0.0"),
+        *("stays", "missing-label"),
+    ),
+    "no zone in 1.1, of an empty node": (
+        _cluster(node(labels={"topology.kubernetes.io/zone": None}), release="1.1.0"),
+        *("goes", "empty"),
+    ),
+    "consolidation off before policy": (
+        _cluster(
+            node(), pod(), nodepool(disruption={"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty"})
+        ),
+        *("stays", "consolidation-disabled"),
+    ),
+    "policy before consolidateAfter": (
+        _cluster(
+            node(conditions={"Consolidatable": ""}),
+            *(pod(), nodepool(disruption={"consolidateAfter": "48h", "consolidationPolicy": "WhenEmpty"})),
+        ),
+        *("stays", "policy"),
+    ),
+    "consolidateAfter before budget": (
+        _cluster(
+            node(conditions={"Consolidatable": ""}),
+            *(pod(), nodepool(disruption={"consolidateAfter": "48h", "budgets": [{"nodes": "0"}]})),
+        ),
+        *("stays", "consolidate-after"),
+    ),
+    "budget before the pods": (
+        _cluster(
+            node(), pod(spec={"nodeSelector": {"team": "x"}}), nodepool(disruption={"budgets": [{"nodes": "0"}]})
+        ),
+        *("stays", "budget"),
+    ),
+    "a budget of another reason": (
+        _cluster(
+            node(), node("node-b"), pod(), nodepool(disruption={"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]})
+        ),
+        *("goes", "delete"),
+    ),
+    "a node that is not Ready uses up the budget": (
+        _cluster(
+            *(node(), pod(), nodepool(disruption={"budgets": [{"nodes": "1"}]})),
+            [
+                dict(node("node-b")[0], status={"conditions": [{"type": "Ready", "status": "False"}]}),
+                node("node-b")[1],
+            ],
+        ),
+        *("stays", "budget"),
+    ),
+    "a pod that fits nowhere": (
+        _cluster(node(), pod(spec={"nodeSelector": {"team": "x"}})),
+        "stays",
+        "pods-do-not-fit",
+    ),
+    "a pool that is not Ready": (
+        _cluster(node(), pod(), dict(nodepool(), status={"conditions": [{"type": "Ready", "status": "False"}]})),
+        *("stays", "pods-do-not-fit"),
+    ),
+    "limits without this node's own share": (
+        _cluster(node(type_="m7i.xlarge"), pod(cpu="1500m"), nodepool(limits={"cpu": "2"})),
+        *("goes", "replace"),
+    ),
+    "limits": (
+        _cluster(
+            *(node(type_="m7i.xlarge"), node("node-b"), pod(cpu="1500m"), pod("api-1", "node-b", "1800m")),
+            nodepool(limits={"cpu": "3"}),
+        ),
+        *("stays", "limits"),
+    ),
+    "another node has room": (_cluster(node(), node("node-b"), pod()), "goes", "delete"),
+    "another node has a taint": (
+        _cluster(node(), node("node-b", taints=[{"key": "x", "effect": "NoSchedule"}]), pod()),
+        *("stays", "no-cheaper-type"),
+    ),
+    "another node is not initialized": (
+        _cluster(
+            *(node(), pod(cpu="1500m")),
+            node("node-b", labels={"karpenter.sh/initialized": None}, conditions={"Initialized": "Unknown"}),
+        ),
+        *("stays", "uninitialized-node"),
+    ),
+    "another node is under consolidateAfter itself": (
+        _cluster(node(), node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}), pod()),
+        *("stays", "no-cheaper-type"),
+    ),
+    "that does not count before 1.14": (
+        _cluster(
+            *(node(), node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}), pod()),
+            release="1.13.0",
+        ),
+        *("goes", "delete"),
+    ),
+    "anti-affinity": (
+        _cluster(node(), node("node-b"), pod(spec=APART), pod("web-2", "node-b", spec=APART)),
+        *("stays", "no-cheaper-type"),
+    ),
+    "anti-affinity of the pod there alone": (
+        _cluster(node(), node("node-b"), pod(), pod("api-2", "node-b", labels={"app": "api"}, spec=APART)),
+        *("stays", "no-cheaper-type"),
+    ),
+    "preferred anti-affinity counts": (
+        _cluster(node(), node("node-b"), pod(spec=RATHER_APART), pod("web-2", "node-b", spec=RATHER_APART)),
+        *("stays", "no-cheaper-type"),
+    ),
+    "a zone that only this pod is in": (
+        _cluster(node(), node("node-b", zone="us-east-1b"), pod(spec=SPREAD), pod("web-2", "node-b", spec=SPREAD)),
+        *("stays", "no-cheaper-type"),
+    ),
+    "a second node of the zone": (
+        _cluster(
+            *(node(), node("node-b", zone="us-east-1b"), node("node-c")),
+            *(pod(spec=SPREAD), pod("web-2", "node-b", spec=SPREAD)),
+        ),
+        *("goes", "delete"),
+    ),
+    "several new nodes": (
+        _cluster(node(type_="m7i.2xlarge"), *(pod(f"web-{n}", spec=APART) for n in range(3))),
+        *("stays", "several-nodes"),
+    ),
+    "cheaper": (_cluster(node(type_="m7i.2xlarge"), pod()), "goes", "replace"),
+    "not cheaper": (_cluster(node(), pod()), "stays", "no-cheaper-type"),
+    "on demand, and spot may be cheaper": (
+        _cluster(node(), pod(), nodepool(requirements=EITHER)),
+        "unknown",
+        "no-cheaper-type",
+    ),
+    "spot": (_cluster(node(capacity="spot"), pod(), nodepool(requirements=SPOT)), "stays", "spot-to-spot"),
+    "spot with the gate": (
+        _cluster(node(capacity="spot"), pod(), nodepool(requirements=SPOT), gates="SpotToSpotConsolidation=true"),
+        *("stays", "spot-flexibility"),
+    ),
+    "spot with the gate, and many types": (
+        _cluster(node(capacity="spot"), pod(), nodepool(requirements=WIDE), gates="SpotToSpotConsolidation=true"),
+        *("unknown", "spot-flexibility"),
+    ),
+    "spot that other nodes hold": (
+        _cluster(node(capacity="spot"), node("node-b"), pod(), nodepool(requirements=SPOT)),
+        *("goes", "delete"),
+    ),
+    "minValues of cheaper types": (
+        _cluster(
+            *(node(type_="m7i.xlarge"), pod()),
+            nodepool(requirements=[POOL_REQUIREMENTS[0], {**POOL_REQUIREMENTS[1], "minValues": 2}]),
+        ),
+        *("stays", "min-values"),
+    ),
+    "a pod that waits is placed too": (
+        _cluster(node(), node("node-b"), pod(), pod("big-1", "", "7", phase="Pending", status=WAITS)),
+        *("stays", "pending-pods"),
+    ),
+    "a port that two pods take": (
+        _cluster(node(type_="m7i.2xlarge"), pod(spec=TAKES_PORT), pod("web-2", spec=TAKES_PORT)),
+        *("stays", "several-nodes"),
+    ),
+    "a spread that a new node can meet for one pod": (
+        _cluster(node(type_="m7i.2xlarge"), pod(spec=SPREAD), pod("web-2", spec=SPREAD)),
+        *("stays", "several-nodes"),
+    ),
+    "drift that a budget stops, and consolidation": (
+        _cluster(
+            *(node(conditions={"Drifted": "True"}), node("node-b"), pod()),
+            nodepool(disruption={"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]}),
+        ),
+        *("goes", "delete"),
+    ),
+    "a daemon that is still to come": (
+        _cluster(node(), node("node-b"), pod(), _daemon_set("1500m")),
+        *("stays", "no-cheaper-type"),
+    ),
+    "Balanced": (
+        _cluster(
+            *(node(), node("node-b"), node("node-c"), nodepool(disruption={"consolidationPolicy": "Balanced"})),
+            *(pod(f"web-{n}", cpu="100m") for n in range(9)),
+        ),
+        *("stays", "balanced"),
+    ),
+    "Balanced before 1.14": (
+        _cluster(node(), pod(), nodepool(disruption={"consolidationPolicy": "Balanced"}), release="1.13.0"),
+        *("stays", "policy"),
+    ),
+    "terms any of which is enough": (_cluster(node(), node("node-b"), pod(spec=EITHER_TERM)), "goes", "delete"),
+    "no room for a pod that is never evicted": (
+        _cluster(
+            node(conditions={"Drifted": "True"}, claim={"terminationGracePeriod": "1h"}),
+            *(pod(spec={"nodeSelector": {"team": "x"}}), pdb()),
+        ),
+        *("goes", "drift"),
+    ),
+    "room for it before 1.4": (
+        _cluster(
+            node(conditions={"Drifted": "True"}, claim={"terminationGracePeriod": "1h"}),
+            *(pod(spec={"nodeSelector": {"team": "x"}}), pdb()),
+            release="1.3.0",
+        ),
+        *("stays", "pods-do-not-fit"),
+    ),
+    "drift by pods": (_cluster(node(conditions={"Drifted": "True"}), node("node-b"), pod()), "goes", "drift"),
+    "drift and a PDB": (_cluster(node(conditions={"Drifted": "True"}), node("node-b"), pod(), pdb()), "stays", "pdb"),
+    "drift, a PDB and terminationGracePeriod": (
+        _cluster(
+            node(conditions={"Drifted": "True"}, claim={"terminationGracePeriod": "1h"}),
+            *(node("node-b"), pod(), pdb(allowed=0, minAvailable=2)),
+        ),
+        *("goes", "drift"),
+    ),
+    "expired": (_cluster(node(claim={"expireAfter": "24h"}), pod(annotations=PROTECTED)), "goes", "expired"),
+    "drain and a PDB": (_cluster(node(claim={**DELETED}), pod(), pdb()), "going", "draining"),
+    "drain without pods": (
+        _cluster(node(claim={**DELETED}, conditions={"InstanceTerminating": "True"})),
+        "going",
+        "deleting",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FIRST)
+def test_first_thing_that_keeps_a_node(case: str, explain_nodes: Any) -> None:
+    objects, status, reason = FIRST[case]
+    name = "node-a"
+    answers = explain_nodes(json.loads(json.dumps(objects)))
+    assert _reason(answers[name]) == (status, reason), answers[name]["cause"]["message"]
+
+
+@pytest.mark.parametrize(("release", "method"), [("1.4.0", "drift"), ("1.5.0", "emptiness"), ("1.14.1", "emptiness")])
+def test_empty_nodes_go_first_since_1_5(release: str, method: str, explain_nodes: Any) -> None:
+    answer = explain_nodes(_cluster(node(conditions={"Drifted": "True"}), release=release))["node-a"]
+    assert (answer["status"], answer["method"]) == ("goes", method)
+
+
+def test_what_is_said_of_the_first_thing(explain_nodes: Any) -> None:
+    weekdays = {"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h", "reasons": ["Underutilized"]}
+    pool = nodepool(disruption={"budgets": [{"nodes": "100%"}, weekdays]})
+    cause = explain_nodes(_cluster(node(), node("node-b"), pod(), pool))["node-a"]["cause"]
+    assert cause["until"] == "2026-11-20T17:00:00Z"
+    assert "allows no node for Underutilized since 2026-11-20 09:00 UTC" in cause["message"]
+    assert cause["changes"][0]["path"] == "spec.disruption.budgets[1].nodes"
+
+    recent = node(conditions={"Consolidatable": ""}, status={"lastPodEventTime": "2026-11-20T11:58:00Z"})
+    cause = explain_nodes(_cluster(recent, pod(), nodepool(disruption={"consolidateAfter": "10m"})))["node-a"][
+        "cause"
+    ]
+    assert (cause["until"], cause["changes"][0]["new"]) == ("2026-11-20T12:08:00Z", "2m")
+
+    cause = explain_nodes(_cluster(node(), pod()))["node-a"]["cause"]
+    assert cause["facts"]["cheapest"] == {"name": "m7i.large", "price": cause["facts"]["price"]}
+
+    cause = explain_nodes(_cluster(node(), pod(), pdb()))["node-a"]["cause"]
+    assert (cause["facts"]["pod"], cause["facts"]["pdb"]) == ("default/web-1", ["default/web"])
+    assert "it never allows one" in cause["message"]
+
+    cause = explain_nodes(
+        _cluster(node(claim={"terminationGracePeriod": "4h", **DELETED}), pod(annotations=PROTECTED))
+    )["node-a"]["cause"]
+    assert (cause["until"], cause["facts"]["pod"]) == ("2026-11-20T14:00:00Z", "default/web-1")
+
+
+def test_a_drain_waits_for_pods_of_daemons_last(explain_nodes: Any) -> None:
+    leaving = node(claim={**DELETED})
+    cause = explain_nodes(_cluster(leaving, pod("agent-1", owner="DaemonSet"), pod()))["node-a"]["cause"]
+    assert (cause["facts"]["pod"], cause["facts"]["waiting"]) == ("default/web-1", 2)
+
+
+UNSURE = {
+    "no pods": lambda o: o["kind"] != "Pod",
+    "one namespace": lambda o: not (o["kind"] == "Pod" and o["metadata"]["namespace"] == "kube-system"),
+    "no PodDisruptionBudgets": lambda o: o["kind"] != "PodDisruptionBudget",
+}
+
+
+@pytest.mark.parametrize("lack", UNSURE)
+def test_no_node_goes_for_certain_where_the_dump_lacks_objects(lack: str, explain_nodes: Any) -> None:
+    objects = [o for o in _cluster(node(), node("node-b"), pod()) if UNSURE[lack](o)]
+    answers = explain_nodes(objects)
+    assert {answer["status"] for answer in answers.values()} == {"unknown"}
+    assert answers["node-a"]["unknown"]
+
+
+def test_no_pod_moves_for_certain_whose_owner_or_volume_is_not_known(explain_nodes: Any) -> None:
+    ours = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "other", "namespace": "default"}}
+    answer = explain_nodes([*_cluster(node(), node("node-b"), pod()), ours])["node-a"]
+    assert answer["status"] == "unknown"
+    assert "replicaset-of-web" in answer["unknown"][0]
+    volume = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}]}
+    answer = explain_nodes(_cluster(node(), node("node-b"), pod(spec=volume)))["node-a"]
+    assert answer["status"] == "unknown"
+    assert "data-web-1" in answer["cause"]["message"]
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-web-1", "namespace": "default"},
+        "spec": {"volumeName": "pv-1"},
+    }
+    term = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]}]}
+    bound = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "pv-1"},
+        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}},
+    }
+    away = _cluster(node(), node("node-b", zone="us-east-1b"), pod(spec=volume))
+    assert _reason(explain_nodes([*away, claim, bound])["node-a"]) == ("stays", "no-cheaper-type")
+    near = _cluster(node(), node("node-b"), pod(spec=volume))
+    assert _reason(explain_nodes([*near, claim, bound])["node-a"]) == ("goes", "delete")
+
+
+EVENTS = {
+    "pod-block": (
+        _cluster(
+            node(),
+            pod(annotations=PROTECTED),
+            event('Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/web-1)', "DisruptionBlocked"),
+        ),
+        True,
+    ),
+    "pdb": (
+        _cluster(
+            node(),
+            pod(),
+            pdb(),
+            event("Pdb prevents pod evictions (PodDisruptionBudget=[default/web])", "DisruptionBlocked"),
+        ),
+        True,
+    ),
+    "pdb of 1.0": (
+        _cluster(
+            node(),
+            pod(),
+            pdb(),
+            event('pdb "default/web" prevents pod evictions', "DisruptionBlocked", "NodeClaim", "default-node-a"),
+        ),
+        True,
+    ),
+    "price": (_cluster(node(), pod(), event("Can't replace with a cheaper node")), True),
+    "spot": (
+        _cluster(
+            node(capacity="spot"),
+            pod(),
+            nodepool(requirements=SPOT),
+            event("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"),
+        ),
+        True,
+    ),
+    "policy": (
+        _cluster(
+            node(),
+            pod(),
+            nodepool(disruption={"consolidationPolicy": "WhenEmpty"}),
+            event('NodePool "default" has non-empty consolidation disabled'),
+        ),
+        True,
+    ),
+    "another cause": (_cluster(node(), pod(), pdb(), event("Can't replace with a cheaper node")), False),
+    "words that are not known": (_cluster(node(), pod(), pdb(), event("The moon is full")), None),
+}
+
+
+@pytest.mark.parametrize("case", EVENTS)
+def test_events_stand_beside_the_answer(case: str, explain_nodes: Any) -> None:
+    objects, agrees = EVENTS[case]
+    found = explain_nodes(objects)["node-a"]["events"]
+    assert [item["agrees"] for item in found] == [agrees]
+
+
+def _texts(nodelint: Command, tmp_path: Path, objects: list[Any], form: str) -> str:
+    (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
+    done = nodelint("why", "dump.json", "--format", form, env={"NODELINT_NOW": NOW})
+    assert (done.returncode, done.stderr) == (0, "")
+    return str(done.stdout)
+
+
+def test_every_format_says_why_and_what_would_change_it(nodelint: Command, tmp_path: Path) -> None:
+    objects = _cluster(node(), pod(), pdb(), node("node-b", pool="<b>&|x"), event("Pdb prevents pod evictions"))
+    for form in ("text", "markdown", "html"):
+        output = _texts(nodelint, tmp_path, objects, form)
+        for words in ("maxUnavailable: 1", "Pdb prevents pod evictions", "multi-node consolidation", "node-a"):
+            assert words in " ".join(output.replace("\\", "").split()), (form, words)
+    assert "<b>&" not in output
+    assert "http" not in output.replace("http-equiv", "")
+
+
+def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path) -> None:
+    objects = json.loads(json.dumps(_cluster(node(), node("node-b"), pod(), pdb())))
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    as_list = {"apiVersion": "v1", "kind": "List", "items": objects}
+    (folder / "a.yaml").write_text(yaml.safe_dump(as_list, sort_keys=False), encoding="utf-8")
+    nodes = {
+        "kind": "NodeList",
+        "apiVersion": "v1",
+        "items": [
+            {k: v for k, v in o.items() if k not in ("kind", "apiVersion")} for o in objects if o["kind"] == "Node"
+        ],
+    }
+    (folder / "b.json").write_text(json.dumps([nodes]), encoding="utf-8")
+    text = yaml.safe_dump_all([o for o in objects if o["kind"] != "Node"])
+    for arguments, stdin in (
+        (["dumps/a.yaml"], None),
+        (["-"], text + "---\n" + yaml.safe_dump(nodes)),
+        (["dumps"], None),
+    ):
+        done = nodelint(
+            "why", *arguments, "--format", "json", "--reason", "pdb", stdin=stdin, env={"NODELINT_NOW": NOW}
+        )
+        assert done.returncode == 0, done.stderr
+        assert [answer["node"] for answer in json.loads(done.stdout)["nodes"]] == ["node-a"], arguments
+
+
+def test_edits_name_the_line_of_the_manifest(nodelint: Command, tmp_path: Path) -> None:
+    pool = nodepool(disruption={"consolidationPolicy": "WhenEmpty"})
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), pod(), pool)), encoding="utf-8")
+    manifest = yaml.safe_dump({k: v for k, v in pool.items() if k != "status"}, sort_keys=False)
+    (tmp_path / "pools.yaml").write_text(manifest, encoding="utf-8")
+    line = next(n for n, text in enumerate(manifest.splitlines(), 1) if "consolidationPolicy" in text)
+    done = nodelint("why", "dump.json", "--manifests", "pools.yaml", "--format", "json", env={"NODELINT_NOW": NOW})
+    change = json.loads(done.stdout)["nodes"][0]["cause"]["changes"][0]
+    assert change["place"] == f"pools.yaml:{line}"
+
+
+KUBECTL = """#!/usr/bin/env python3
+import json, sys
+objects = json.load(open(__file__ + ".json"))
+assert sys.argv[1] == "get" and "-o" not in sys.argv, sys.argv
+kind = sys.argv[2].partition(".")[0].rstrip("s").replace("classe", "class")
+if kind in ("event", "nodeoverlay"):
+    sys.exit("error: the server doesn't have a resource type")
+found = [o for o in objects if o["kind"].lower() == kind]
+print(json.dumps({"kind": "List", "apiVersion": "v1", "items": found}))
+"""
+
+
+def test_a_cluster_is_asked_by_kubectl_alone(nodelint: Command, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "kubectl"
+    program.parent.mkdir()
+    program.write_text(KUBECTL, encoding="utf-8")
+    program.chmod(0o755)
+    objects = [o for o in _cluster(node(), node("node-b"), pod()) if o["kind"] != "PodDisruptionBudget"]
+    (tmp_path / "bin" / "kubectl.json").write_text(json.dumps(objects), encoding="utf-8")
+    path = f"{program.parent}:/usr/bin:/bin"
+    done = nodelint("why", "--from-cluster", "--format", "json", env={"NODELINT_NOW": NOW, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert "kubectl get events: error: the server doesn't have a resource type" in done.stderr
+    answers = {answer["node"]: answer for answer in json.loads(done.stdout)["nodes"]}
+    assert _reason(answers["node-a"]) == ("goes", "delete")  # kubectl has output that there is no PodDisruptionBudget
+
+
+WRONG = {
+    "nothing": ("", "standard input is empty"),
+    "no YAML": ("a: [b", "neither JSON nor YAML"),
+    "no cluster": ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", "neither nodes nor NodeClaims"),
+    "deep": ("[" * 5000, "neither JSON nor YAML"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_dump_is_refused_in_a_sentence(case: str, nodelint: Command) -> None:
+    text, words = WRONG[case]
+    done = nodelint("why", "-", stdin=text)
+    assert done.returncode == 2
+    assert words in done.stderr or "nested more deeply" in done.stderr
+
+
+def test_the_last_of_two_objects_counts_and_is_told(explain_nodes: Any, nodelint: Command, tmp_path: Path) -> None:
+    objects = [*_cluster(node(), pod(annotations=PROTECTED)), pod()]
+    (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
+    done = nodelint("why", "dump.json", env={"NODELINT_NOW": NOW})
+    assert "1 object more than once in the dump" in done.stdout
+    assert "do-not-disrupt" not in done.stdout
+
+
+def test_unused_names_are_refused(nodelint: Command, tmp_path: Path) -> None:
+    (tmp_path / "dump.json").write_text(
+        kubectl_list([*node(), nodepool(), nodeclass(), daemon(), other_pdb(), controller()])
+    )
+    for arguments, words in ((["--node", "x"], "no node of the dump"), (["--reason", "pdbb"], "did you mean `pdb`")):
+        done = nodelint("why", "dump.json", *arguments)
+        assert done.returncode == 2
+        assert words in done.stderr
