@@ -1,8 +1,8 @@
 r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
 
-A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its nodes go
-seconds after a change, or never. The finding also names missing budgets and a missing `terminationGracePeriod`; alone
-these are no finding, because most NodePools set neither.
+A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its
+nodes go seconds after a change, or never. The finding also names missing budgets and a missing
+`terminationGracePeriod`; alone these are no finding, because most NodePools set neither.
 
 *When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
 consolidate it. With `WhenEmptyOrUnderutilized` and half a minute or less, or `0s`, which is what a NodePool without a

@@ -102,7 +102,7 @@ def command(
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
     say_gaps(found, inventory, settings, providers=("auto-mode",))
-    say_switched_off(judged, "explained all the same")
+    say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.

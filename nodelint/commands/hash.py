@@ -94,7 +94,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
 
     inventory = read_inventory(found)
     say_gaps(found, inventory, settings)
-    say_switched_off(list(inventory.objects()), "hashed all the same")
+    say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":

@@ -158,7 +158,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
     classes = [obj for obj in (*judged, *context_objects) if isinstance(obj, EC2NodeClass)]
     wanted = session.classes_at(classes, session.choose(found))
     if any(place[1:] != (session.settings.karpenter, session.settings.kubernetes) for place in wanted):
-        echo(f"Asked as {_releases(wanted)} would, as the files beside the classes state.")
+        echo(f"Asked as {_releases(wanted)} would: the files near the classes state this release.")
     return found, wanted
 
 
