@@ -35,6 +35,12 @@ _NODE = re.compile(r"\bnode/")
 _CLAIM = re.compile(r"\bnodeclaim/([\w.-]+)")
 
 
+_NO_STATUS = (
+    "holds objects without `status`: `nodelint check` judges manifests, and "
+    "`kubectl get nodeclaims,nodepools,ec2nodeclasses -o yaml` prints the status that triage reads"
+)
+
+
 def is_objects(head: str) -> bool:
     """Whether a text begins as YAML or JSON of Kubernetes objects."""
     return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
@@ -43,17 +49,20 @@ def is_objects(head: str) -> bool:
 def of_objects(text: str) -> tuple[list[LogLine], bool]:
     """Entries of the events and conditions in YAML or JSON, oldest first, and whether anything is Karpenter's.
 
-    ValueError where it is neither.
+    Raise ValueError if it is neither, or if it holds Karpenter's objects and none has a status.
     """
     found: list[LogLine] = []
-    own = False
+    own = without_status = False
     for number, obj in enumerate(_objects(text), 1):
         if obj.get("kind") == "Event" or "involvedObject" in obj or "regarding" in obj:
             entry = _event(obj, number)
             found += [entry] if entry else []
         else:
             found += conditions_of(obj, number)
-            own = own or _text(obj, "kind") in _OWN
+            if _text(obj, "kind") in _OWN:
+                own, without_status = own or "status" in obj, without_status or "status" not in obj
+    if without_status and not own and not found:  # a manifest has no failures to show, which is no all-clear
+        raise ValueError(_NO_STATUS)
     return sorted(found, key=lambda entry: (entry.time is not None, entry.time or 0.0)), own or bool(found)
 
 
