@@ -206,3 +206,58 @@ spec: {{chart: {{spec: {{chart: karpenter-crd, version: {version}}}}}}}
 def test_crds_of_another_release_than_the_controller(nodelint: Run, tmp_path: Path, version: str, count: int) -> None:
     files = {"crds.yaml": CRDS.format(version=version), "app.yaml": FLUX.format(namespace="karpenter")}
     assert len(check(nodelint, tmp_path, files, "crd-chart-of-another-release")) == count
+
+
+HELM_RELEASE = """\
+resource "helm_release" "{at}" {{
+  chart     = "karpenter"
+  name      = "karpenter"
+  namespace = "{at}"{more}
+  values    = [yamlencode({{ settings = {{ clusterName = "{cluster}" }} }})]
+}}
+"""
+CONTROLLERS = {
+    "flux": ("yaml", lambda at, cluster: FLUX.format(namespace=at).replace("main", cluster)),
+    "argo": ("yaml", lambda at, cluster: ARGO.format(namespace=at).replace("main", cluster)),
+    "terraform": ("tf", lambda at, cluster: HELM_RELEASE.format(at=at, cluster=cluster, more="")),
+}
+
+
+@pytest.mark.parametrize("form", CONTROLLERS)
+def test_two_controllers_for_one_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
+    ending, make = CONTROLLERS[form]
+    twins = [("karpenter", "main"), ("kube-system", "main")]
+    for n, (placed, folder, count) in enumerate(
+        [
+            (twins, "", 1),
+            (twins, "{at}/", 1),
+            (twins, "example-{at}/", 0),
+            ([twins[0], ("kube-system", "other")], "", 0),
+            ([twins[0], twins[0]], "", 0),
+        ]
+    ):
+        files = {f"{folder.format(at=at)}{i}.{ending}": make(at, cluster) for i, (at, cluster) in enumerate(placed)}
+        assert len(check(nodelint, tmp_path / str(n), files, "second-controller")) == count
+
+
+def test_a_controller_that_stands_still_or_goes_elsewhere_is_no_second_one(nodelint: Run, tmp_path: Path) -> None:
+    first = FLUX.format(namespace="karpenter")
+    server = ARGO.replace("destination: {{", "destination: {{server: https://{server}.example.com, ")
+    either = [HELM_RELEASE.format(at=at, cluster="main", more="\n  count = 1") for at in ("karpenter", "kube-system")]
+    overlay = {
+        "kustomization.yaml": "resources: [a.yaml]\n",
+        "a.yaml": first,
+        "prod/kustomization.yaml": "namespace: kube-system\nresources: [..]\n",
+    }
+    silent = [
+        {
+            "a.yaml": first,
+            "b.yaml": FLUX.format(namespace="kube-system").replace("{settings", "{replicas: 0, settings"),
+        },
+        {f"{at}.yaml": server.format(namespace=at, server=at) for at in ("karpenter", "kube-system")},
+        {f"{n}.tf": text for n, text in enumerate(either)},
+        {f"{n}.tf": text.replace("count = 1", f"provider = helm.c{n}") for n, text in enumerate(either)},
+        overlay,
+    ]
+    for n, files in enumerate(silent):
+        assert check(nodelint, tmp_path / str(n), files, "second-controller") == []
