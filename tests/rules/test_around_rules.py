@@ -261,3 +261,70 @@ def test_a_controller_that_stands_still_or_goes_elsewhere_is_no_second_one(nodel
     ]
     for n, files in enumerate(silent):
         assert check(nodelint, tmp_path / str(n), files, "second-controller") == []
+
+
+AWS_AUTH = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: aws-auth, namespace: kube-system}}
+data:
+  mapRoles: |
+    - rolearn: arn:aws:iam::111122223333:role/{role}
+      username: system:node:{{{{EC2PrivateDNSName}}}}
+      groups: [system:bootstrappers, system:nodes]
+"""
+AUTH_OF_TERRAFORM = """\
+resource "kubernetes_config_map_v1_data" "auth" {{
+  metadata {{ name = "aws-auth" }}
+  data = {{
+    mapRoles = yamlencode([
+      {{ rolearn = {arn}, username = "system:node:{{{{EC2PrivateDNSName}}}}", groups = ["system:nodes"] }},
+    ])
+  }}
+}}
+resource "aws_iam_role" "first" {{
+  name = "first"
+}}
+"""
+CONFIG_MAP_ONLY = CLUSTER.replace('"API"', '"CONFIG_MAP"')
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "kustomize", "terraform"])
+def test_a_role_that_aws_auth_does_not_name(nodelint: Run, tmp_path: Path, form: str) -> None:
+    def write(role: str) -> dict[str, str]:
+        if form == "terraform":
+            text = AUTH_OF_TERRAFORM.format(arn=f"aws_iam_role.{role}.arn") + OWN_ROLE + CONFIG_MAP_ONLY
+            return {"auth.tf": text, "main.tf": heredoc("${aws_iam_role.node.name}")}
+        auth = {"auth/aws-auth.yaml": AWS_AUTH.format(role="nodes" if role == "node" else role)}
+        if form == "chart":
+            return auth | {
+                "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+                "pools/values.yaml": "role: nodes\n",
+                "pools/templates/class.yaml": CLASS.format(role="{{ .Values.role }}"),
+            }
+        if form == "kustomize":
+            patch = '- {target: {kind: EC2NodeClass}, patch: "[{op: replace, path: /spec/role, value: nodes}]"}'
+            return auth | {
+                "base/kustomization.yaml": "resources: [class.yaml]\n",
+                "base/class.yaml": CLASS.format(role="nodes"),
+                "prod/kustomization.yaml": f"resources: [../base]\npatches:\n{patch}\n",
+            }
+        return auth | {"class.yaml": CLASS.format(role="nodes")}
+
+    assert len(check(nodelint, tmp_path / "bad", write("first"), "node-role-without-access")) >= 1
+    assert check(nodelint, tmp_path / "good", write("node"), "node-role-without-access") == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"entry.tf": ENTRY % "each.value"},
+        {"karpenter.tf": MODULE},
+        {"auth-2.yaml": AWS_AUTH.format(role="nodes")},
+        {"auth-2.yaml": AWS_AUTH.format(role="{{ .Values.role }}")},
+        {"eksctl.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\niamIdentityMappings: []\n"},
+    ],
+)
+def test_a_role_that_may_have_access_by_other_means(nodelint: Run, tmp_path: Path, more: Mapping[str, str]) -> None:
+    files = {"auth.yaml": AWS_AUTH.format(role="first"), "class.yaml": CLASS.format(role="nodes"), **more}
+    assert check(nodelint, tmp_path, files, "node-role-without-access") == []
