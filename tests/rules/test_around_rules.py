@@ -328,3 +328,50 @@ def test_a_role_that_aws_auth_does_not_name(nodelint: Run, tmp_path: Path, form:
 def test_a_role_that_may_have_access_by_other_means(nodelint: Run, tmp_path: Path, more: Mapping[str, str]) -> None:
     files = {"auth.yaml": AWS_AUTH.format(role="first"), "class.yaml": CLASS.format(role="nodes"), **more}
     assert check(nodelint, tmp_path, files, "node-role-without-access") == []
+
+
+LOAD_BALANCERS = {
+    "flux": (
+        "lbc.yaml",
+        FLUX.replace("chart: karpenter,", "chart: aws-load-balancer-controller,")
+        .replace("name: karpenter", "name: lbc")
+        .replace("settings: {{clusterName: main}}", "clusterName: main{more}")
+        .replace("{namespace}", "kube-system"),
+    ),
+    "argo": (
+        "lbc.yaml",
+        ARGO.replace("chart: karpenter,", "chart: aws-load-balancer-controller,")
+        .replace("name: karpenter", "name: lbc")
+        .replace("settings: {{clusterName: main}}", "clusterName: main{more}")
+        .replace("{namespace}", "kube-system"),
+    ),
+    "terraform": (
+        "lbc.tf",
+        'resource "helm_release" "lbc" {{\n  chart = "aws-load-balancer-controller"\n'
+        "  values = [yamlencode({{ clusterName = var.name{more} }})]\n}}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", LOAD_BALANCERS)
+def test_a_load_balancer_controller_that_asks_for_its_vpc(nodelint: Run, tmp_path: Path, form: str) -> None:
+    name, text = LOAD_BALANCERS[form]
+    sign = " =" if form == "terraform" else ":"
+    vpc = f', vpcId{sign} "vpc-0123456789abcdef0"'
+    hops = "  metadataOptions: {{httpPutResponseHopLimit: {n}}}\n"
+    for n, (more, limit, count) in enumerate(
+        [("", "", 1), ("", hops.format(n=1), 1), ("", hops.format(n=2), 0), (vpc, "", 0)]
+    ):
+        limit = limit.replace("{{", "{").replace("}}", "}")
+        plain = {"class.yaml": CLASS.format(role="nodes") + limit, name: text.format(more=more)}
+        chart = {
+            "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+            "pools/values.yaml": "role: nodes\n",
+            "pools/templates/class.yaml": CLASS.format(role="{{ .Values.role }}") + limit,
+            name: text.format(more=more),
+        }
+        inside = {
+            "main.tf": HEREDOC.format(text="".join(f"    {line}\n" for line in plain["class.yaml"].splitlines()))
+        }
+        for where, files in {"plain": plain, "chart": chart, "tf": inside | {name: plain[name]}}.items():
+            assert len(check(nodelint, tmp_path / f"{n}-{where}", files, "vpc-from-metadata")) == count, where
