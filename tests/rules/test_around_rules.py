@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.manifests import nodepool
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -375,3 +376,46 @@ def test_a_load_balancer_controller_that_asks_for_its_vpc(nodelint: Run, tmp_pat
         }
         for where, files in {"plain": plain, "chart": chart, "tf": inside | {name: plain[name]}}.items():
             assert len(check(nodelint, tmp_path / f"{n}-{where}", files, "vpc-from-metadata")) == count, where
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: training}}
+spec:
+  activeDeadlineSeconds: {deadline}
+  template:
+    metadata: {{annotations: {{karpenter.sh/do-not-disrupt: "{kept}"}}}}
+    spec:
+      restartPolicy: Never
+      containers: [{{name: training, image: training, resources: {{requests: {{cpu: 500m}}}}}}]
+"""
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "terraform"])
+def test_protected_pods_in_a_pool_that_ends_drains(nodelint: Run, tmp_path: Path, form: str) -> None:
+    def write(grace: str, job: str) -> dict[str, str]:
+        pool = nodepool(template=f"      terminationGracePeriod: {grace}\n" if grace else "")
+        if form == "chart":
+            # What a value gives is not known where workloads are judged.
+            return {
+                "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+                "pools/templates/pool.yaml": pool,
+                "job.yaml": job,
+            }
+        if form == "terraform":
+            text = "".join(f"    {line}\n" for line in pool.splitlines())
+            return {"main.tf": HEREDOC.format(text=text), "job.yaml": job}
+        return {"pool.yaml": pool, "job.yaml": job}
+
+    for n, (grace, deadline, kept, count) in enumerate(
+        [
+            ("20m", 600, "true", 1),
+            ("2h", 14400, "true", 1),
+            ("2h", 3600, "true", 0),
+            ("20m", 600, "false", 0),
+            ("", 600, "true", 0),
+        ]
+    ):
+        files = write(grace, JOB.format(deadline=deadline, kept=kept))
+        assert len(check(nodelint, tmp_path / str(n), files, "protection-cut-short")) == count, (grace, deadline)
