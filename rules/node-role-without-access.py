@@ -8,6 +8,10 @@ The rule reads `aws_eks_cluster` and the module `terraform-aws-modules/eks/aws` 
 is `API_AND_CONFIG_MAP`, where it is set to `API`. It is silent if an access entry of the folder does not plainly name
 another role, if a node group has the role, and if another folder may make the entry.
 
+A cluster in the mode `CONFIG_MAP` takes nodes by `mapRoles` of `aws-auth` alone, and one in `API_AND_CONFIG_MAP` by
+either. Where the repository holds `aws-auth` with the roles of other nodes, as YAML or in Terraform, and each row is
+plainly for another role, this is told too; as info unless the mode is stated, for an entry may be made elsewhere.
+
 ```yaml bad
 # file: main.tf
 resource "aws_eks_cluster" "this" {
@@ -64,12 +68,69 @@ resource "kubectl_manifest" "class" {
   YAML
 }
 ```
+
+```yaml bad
+# file: aws-auth.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: aws-auth, namespace: kube-system}
+data:
+  mapRoles: |
+    - rolearn: arn:aws:iam::111122223333:role/managed-nodes
+      username: system:node:{{EC2PrivateDNSName}}
+      groups: [system:bootstrappers, system:nodes]
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: aws-auth.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: aws-auth, namespace: kube-system}
+data:
+  mapRoles: |
+    - rolearn: arn:aws:iam::111122223333:role/karpenter-nodes
+      username: system:node:{{EC2PrivateDNSName}}
+      groups: [system:bootstrappers, system:nodes]
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 
-from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, Node, Source, rule, terraform_trace
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    Source,
+    Span,
+    rule,
+    terraform_trace,
+)
 
 ENDINGS = (".tf", ".tofu")
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
@@ -79,6 +140,12 @@ _CLUSTER = re.compile(
 )
 _BRINGS_ENTRY = re.compile(r"modules/karpenter\b|access[-_]entr|blueprints")
 _ROLE = re.compile(r"aws_iam_role\.[\w-]+\.arn")
+_OTHER_ACCESS = re.compile(r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon")
+_ONLY_MAP = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b')
+_MAP = re.compile(r"\bmapRoles\b|\baws_auth_roles\b")
+_ROW = re.compile(r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)""")
+_LINE_START = re.compile(r"(?m)^([ \t]*+)(?=[^\s#\-\]})])")
+_PLAIN_ARN = re.compile(r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)")
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 
 
@@ -96,7 +163,10 @@ _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 def check(source: Source, context: Context) -> Findings:
     classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
     roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
-    if not roles or not any(file.path.endswith(ENDINGS) for file in context.files):
+    if not roles:
+        return
+    yield from _without_row(roles, context)
+    if not any(file.path.endswith(ENDINGS) for file in context.files):
         return
     blocks = context.terraform
     for role in roles:
@@ -154,3 +224,72 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
     return _BRINGS_ENTRY.search(block.text) is not None or (
         (_ENTRIES.search(block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
     )
+
+
+def _without_row(roles: Sequence[Node], context: Context) -> Findings:
+    """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
+    around = context.files_around
+    if not any(_MAP.search(file.text) for file in around) or any(_OTHER_ACCESS.search(file.text) for file in around):
+        return
+    blocks = context.terraform
+    maps = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
+    rows = [row for text, _ in maps for row in _ROW.findall(text)]
+    listed = {_named_by(row) for row in rows}
+    # A list that a template fills may have any row.
+    if None in listed or not any("system:nodes" in text for text, _ in maps) or any(_is_filled(t) for t, _ in maps):
+        return
+    only = any(_ONLY_MAP.search(text) for text in (*(f.text for f in around), *(b.text for b in blocks.blocks)))
+    for role in roles:
+        made = _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
+        names = {made.address} if made is not None else set()
+        if made is not None:
+            names.update(text.strip('"') for text in terraform_trace.find_arguments(made.text, "name")[:1])
+        if isinstance(role.value, str):
+            names.add(role.value)
+        if not names or names & listed or (made is not None and any(_admits(b, made.address) for b in blocks.blocks)):
+            continue
+        yield Finding(
+            at=role,
+            message="no row of `aws-auth` names this role: its nodes never join the cluster"
+            if only
+            else "no row of `aws-auth` names this role: its nodes join only if an access entry does",
+            severity=None if only else "info",
+            also=[Also(at, "the roles that may join") for _, at in maps[:1]],
+            help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
+        )
+
+
+def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
+    return (block.kind in _NODE_GROUPS or block.address.startswith("module.")) and f"{role}." in block.text
+
+
+def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
+    """The lists of roles of a file: the text of each, and its place."""
+    for found in _MAP.finditer(file.text):
+        start = found.start()
+        line = file.text.rfind("\n", 0, start) + 1
+        indent = len(file.text[line:start])
+        end = len(file.text)
+        for after in _LINE_START.finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
+            if len(after[1]) <= indent:
+                end = after.start()
+                break
+        yield file.text[start:end], Span(file, start, found.end())
+
+
+def _is_filled(text: str) -> bool:
+    """Whether other rows may be in a list than those that are written; the name of an instance is none."""
+    plain = text.replace("{{EC2PrivateDNSName}}", "").replace("{{SessionName}}", "").replace("{{AccountID}}", "")
+    return (
+        re.search(r"\{\{|\bfor\b|\bconcat\b|\b(?:local|var|data|file\w*|templatefile)\b[.(]|%\{", plain) is not None
+    )
+
+
+def _named_by(row: str) -> str | None:
+    """The role that a row names, by its name or its address in Terraform; None where that is not plain."""
+    text = row.strip().strip("\"'")
+    arn = _PLAIN_ARN.fullmatch(text)
+    if arn is not None:
+        return arn[1]
+    reference = re.fullmatch(r"(?:\$\{)?(aws_iam_role\.[\w-]+)\.arn\}?", text)
+    return reference[1] if reference is not None else None

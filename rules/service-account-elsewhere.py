@@ -102,7 +102,7 @@ def check(source: Source, context: Context) -> Findings:
         None in (grant.namespace, grant.name) for grant in ours
     ):
         return
-    found = {_namespace(install, blocks) for install in installs_beside or context.installs}
+    found = {controller_settings.namespace_of(install, blocks) for install in installs_beside or context.installs}
     namespace = found.pop() if len(found) == 1 else None
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
         return
@@ -166,52 +166,11 @@ def _pair(
     return found[0], found[1]
 
 
-def _namespace(
-    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
-) -> str | None:
-    """Return the namespace in which a chart is installed; None if no file plainly says so."""
-    at = install.at
-    block = _block_of(install, blocks)
-    if block is not None:
-        written = terraform_trace.find_arguments(block.text, "namespace")
-        return blocks.literal(written[0], block.source.path) if written else "default"
-    for document in at.source.documents:
-        root = document.root
-        if root is None or not root.start <= at.start < root.end:
-            continue
-        spec = root.get("spec")
-        places = (
-            spec.get("targetNamespace") if spec is not None else None,
-            root.find("spec", "destination", "namespace"),
-            root.find("metadata", "namespace") if root.find("spec", "destination") is None else None,
-        )
-        node = next((place for place in places if place is not None), None)
-        return node.value if node is not None and isinstance(node.value, str) else None
-    return None
-
-
-def _block_of(
-    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
-) -> "terraform_trace.BlockText | None":
-    """Return the `helm_release` that an installation is; None if it is none."""
-    at = install.at
-    return next(
-        (
-            block
-            for block in blocks.blocks
-            if block.kind == "helm_release"
-            and block.source.path == at.source.path
-            and at.start <= block.at.start <= max(at.end, at.start + 1)
-        ),
-        None,
-    )
-
-
 def _has_other_role(
     install: "controller_settings.ControllerInstall", grant: _Grant, blocks: "terraform_trace.TerraformBlocks"
 ) -> bool:
     """Whether the chart annotates its service account with a role that is not the one of the grant."""
-    block = _block_of(install, blocks)
+    block = controller_settings.helm_release_of(install, blocks)
     if block is not None:
         line = re.search(r"role-arn[^\n]*\n?[^\n]*", block.text)
         return line is not None and (not grant.address or f"{grant.address}." not in line[0]) and bool(grant.address)

@@ -3,7 +3,7 @@ r"""A value of a well-known label that no instance type, or no offer of one, has
 Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
-family of the newest generation, which may be newer than what nodelint knows). A `NotIn`
+family of the newest generation or a size of the last two, which may be newer than what nodelint knows). A `NotIn`
 of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an error wherever it
 stands: the controller never marks the NodePool ready.
 

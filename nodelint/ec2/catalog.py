@@ -491,6 +491,7 @@ def names_elsewhere(key: str) -> frozenset[str]:
     return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
 
 
+_SIZE_OF_NUMBER = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
 _NAME = re.compile(r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})")
 """Karpenter's own expression for the category and the generation in a type's name."""
 NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
@@ -525,13 +526,20 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes:
 
 
 def is_newer_name(name: str, catalog: Catalog) -> bool:
-    """Whether a type or family may be newer than the catalogue: of a category that has no later generation."""
+    """Whether a type or family may be newer than the catalogue: of a category that has no later generation.
+
+    A family of the generation before may still get sizes.
+    """
     found = _NAME.fullmatch(name if "." in name else f"{name}.large")
     if found is None:
         return False
     known = catalog.values(CATEGORY).get(found[1], NONE)
     newest = max((int(value) for value in catalog.distinct(GENERATION, known)), default=None)
-    return newest is not None and int(found[2]) >= newest
+    if newest is None:
+        return False
+    family = name.partition(".")[0]
+    gets_sizes = _SIZE_OF_NUMBER.fullmatch(found[3]) is not None and family in catalog.values(FAMILY)
+    return int(found[2]) >= newest - int("." in name and gets_sizes)
 
 
 def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:

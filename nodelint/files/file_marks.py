@@ -15,7 +15,12 @@ _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
 )
-_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/")
+# What decides about nodes without naming Karpenter is read with those that state a release.
+_AROUND = (
+    *(b"mapRoles", b"aws_auth_roles", b"access_entr", b"AccessEntr", b"accessEntr"),
+    b"aws-load-balancer-controller",
+)
+_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/", *_AROUND)
 
 # One of these is in a file that makes pods, or says where their volumes are.
 _WORKLOADS = (

@@ -12,7 +12,11 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node
 
-__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "unread_values"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
+
+__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "helm_release_of", "namespace_of", "unread_values"]
 
 MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""
@@ -84,3 +88,42 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
         near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
         meant = next(near, None)
         yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
+
+
+def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:
+    """Return the namespace in which a chart is installed; None if no file plainly says so."""
+    from nodelint.forms.terraform.terraform_trace import find_arguments
+
+    at = install.at
+    block = helm_release_of(install, blocks)
+    if block is not None:
+        written = find_arguments(block.text, "namespace")
+        return blocks.literal(written[0], block.source.path) if written else "default"
+    for document in at.source.documents:
+        root = document.root
+        if root is None or not root.start <= at.start < root.end:
+            continue
+        spec = root.get("spec")
+        places = (
+            spec.get("targetNamespace") if spec is not None else None,
+            root.find("spec", "destination", "namespace"),
+            root.find("metadata", "namespace") if root.find("spec", "destination") is None else None,
+        )
+        node = next((place for place in places if place is not None), None)
+        return node.value if node is not None and isinstance(node.value, str) else None
+    return None
+
+
+def helm_release_of(install: ControllerInstall, blocks: TerraformBlocks) -> BlockText | None:
+    """Return the `helm_release` that an installation is; None if it is none."""
+    at = install.at
+    return next(
+        (
+            block
+            for block in blocks.blocks
+            if block.kind == "helm_release"
+            and block.source.path == at.source.path
+            and at.start <= block.at.start <= max(at.end, at.start + 1)
+        ),
+        None,
+    )

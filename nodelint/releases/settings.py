@@ -70,6 +70,7 @@ class StatedSettings:
 
     def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
         self._find = find
+        self.others = others
         self.scripts = [source for source in others if _COMMAND.search(source.text)]
         """Files without a manifest that install the controller by a command."""
 

@@ -209,6 +209,12 @@ class Context(ObjectRelations):
         return find_installs(self.files)
 
     @property
+    def files_around(self) -> Sequence[Source]:
+        """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
+        stated = self._target.stated
+        return self.files if stated is None else (*self.files, *stated().others)
+
+    @property
     def terraform(self) -> TerraformBlocks:
         """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks

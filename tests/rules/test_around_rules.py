@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.manifests import nodepool
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -206,3 +207,215 @@ spec: {{chart: {{spec: {{chart: karpenter-crd, version: {version}}}}}}}
 def test_crds_of_another_release_than_the_controller(nodelint: Run, tmp_path: Path, version: str, count: int) -> None:
     files = {"crds.yaml": CRDS.format(version=version), "app.yaml": FLUX.format(namespace="karpenter")}
     assert len(check(nodelint, tmp_path, files, "crd-chart-of-another-release")) == count
+
+
+HELM_RELEASE = """\
+resource "helm_release" "{at}" {{
+  chart     = "karpenter"
+  name      = "karpenter"
+  namespace = "{at}"{more}
+  values    = [yamlencode({{ settings = {{ clusterName = "{cluster}" }} }})]
+}}
+"""
+CONTROLLERS = {
+    "flux": ("yaml", lambda at, cluster: FLUX.format(namespace=at).replace("main", cluster)),
+    "argo": ("yaml", lambda at, cluster: ARGO.format(namespace=at).replace("main", cluster)),
+    "terraform": ("tf", lambda at, cluster: HELM_RELEASE.format(at=at, cluster=cluster, more="")),
+}
+
+
+@pytest.mark.parametrize("form", CONTROLLERS)
+def test_two_controllers_for_one_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
+    ending, make = CONTROLLERS[form]
+    twins = [("karpenter", "main"), ("kube-system", "main")]
+    for n, (placed, folder, count) in enumerate(
+        [
+            (twins, "", 1),
+            (twins, "{at}/", 1),
+            (twins, "example-{at}/", 0),
+            ([twins[0], ("kube-system", "other")], "", 0),
+            ([twins[0], twins[0]], "", 0),
+        ]
+    ):
+        files = {f"{folder.format(at=at)}{i}.{ending}": make(at, cluster) for i, (at, cluster) in enumerate(placed)}
+        assert len(check(nodelint, tmp_path / str(n), files, "second-controller")) == count
+
+
+def test_a_controller_that_stands_still_or_goes_elsewhere_is_no_second_one(nodelint: Run, tmp_path: Path) -> None:
+    first = FLUX.format(namespace="karpenter")
+    server = ARGO.replace("destination: {{", "destination: {{server: https://{server}.example.com, ")
+    either = [HELM_RELEASE.format(at=at, cluster="main", more="\n  count = 1") for at in ("karpenter", "kube-system")]
+    overlay = {
+        "kustomization.yaml": "resources: [a.yaml]\n",
+        "a.yaml": first,
+        "prod/kustomization.yaml": "namespace: kube-system\nresources: [..]\n",
+    }
+    silent = [
+        {
+            "a.yaml": first,
+            "b.yaml": FLUX.format(namespace="kube-system").replace("{settings", "{replicas: 0, settings"),
+        },
+        {f"{at}.yaml": server.format(namespace=at, server=at) for at in ("karpenter", "kube-system")},
+        {f"{n}.tf": text for n, text in enumerate(either)},
+        {f"{n}.tf": text.replace("count = 1", f"provider = helm.c{n}") for n, text in enumerate(either)},
+        overlay,
+    ]
+    for n, files in enumerate(silent):
+        assert check(nodelint, tmp_path / str(n), files, "second-controller") == []
+
+
+AWS_AUTH = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: aws-auth, namespace: kube-system}}
+data:
+  mapRoles: |
+    - rolearn: arn:aws:iam::111122223333:role/{role}
+      username: system:node:{{{{EC2PrivateDNSName}}}}
+      groups: [system:bootstrappers, system:nodes]
+"""
+AUTH_OF_TERRAFORM = """\
+resource "kubernetes_config_map_v1_data" "auth" {{
+  metadata {{ name = "aws-auth" }}
+  data = {{
+    mapRoles = yamlencode([
+      {{ rolearn = {arn}, username = "system:node:{{{{EC2PrivateDNSName}}}}", groups = ["system:nodes"] }},
+    ])
+  }}
+}}
+resource "aws_iam_role" "first" {{
+  name = "first"
+}}
+"""
+CONFIG_MAP_ONLY = CLUSTER.replace('"API"', '"CONFIG_MAP"')
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "kustomize", "terraform"])
+def test_a_role_that_aws_auth_does_not_name(nodelint: Run, tmp_path: Path, form: str) -> None:
+    def write(role: str) -> dict[str, str]:
+        if form == "terraform":
+            text = AUTH_OF_TERRAFORM.format(arn=f"aws_iam_role.{role}.arn") + OWN_ROLE + CONFIG_MAP_ONLY
+            return {"auth.tf": text, "main.tf": heredoc("${aws_iam_role.node.name}")}
+        auth = {"auth/aws-auth.yaml": AWS_AUTH.format(role="nodes" if role == "node" else role)}
+        if form == "chart":
+            return auth | {
+                "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+                "pools/values.yaml": "role: nodes\n",
+                "pools/templates/class.yaml": CLASS.format(role="{{ .Values.role }}"),
+            }
+        if form == "kustomize":
+            patch = '- {target: {kind: EC2NodeClass}, patch: "[{op: replace, path: /spec/role, value: nodes}]"}'
+            return auth | {
+                "base/kustomization.yaml": "resources: [class.yaml]\n",
+                "base/class.yaml": CLASS.format(role="nodes"),
+                "prod/kustomization.yaml": f"resources: [../base]\npatches:\n{patch}\n",
+            }
+        return auth | {"class.yaml": CLASS.format(role="nodes")}
+
+    assert len(check(nodelint, tmp_path / "bad", write("first"), "node-role-without-access")) >= 1
+    assert check(nodelint, tmp_path / "good", write("node"), "node-role-without-access") == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"entry.tf": ENTRY % "each.value"},
+        {"karpenter.tf": MODULE},
+        {"auth-2.yaml": AWS_AUTH.format(role="nodes")},
+        {"auth-2.yaml": AWS_AUTH.format(role="{{ .Values.role }}")},
+        {"eksctl.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\niamIdentityMappings: []\n"},
+    ],
+)
+def test_a_role_that_may_have_access_by_other_means(nodelint: Run, tmp_path: Path, more: Mapping[str, str]) -> None:
+    files = {"auth.yaml": AWS_AUTH.format(role="first"), "class.yaml": CLASS.format(role="nodes"), **more}
+    assert check(nodelint, tmp_path, files, "node-role-without-access") == []
+
+
+LOAD_BALANCERS = {
+    "flux": (
+        "lbc.yaml",
+        FLUX.replace("chart: karpenter,", "chart: aws-load-balancer-controller,")
+        .replace("name: karpenter", "name: lbc")
+        .replace("settings: {{clusterName: main}}", "clusterName: main{more}")
+        .replace("{namespace}", "kube-system"),
+    ),
+    "argo": (
+        "lbc.yaml",
+        ARGO.replace("chart: karpenter,", "chart: aws-load-balancer-controller,")
+        .replace("name: karpenter", "name: lbc")
+        .replace("settings: {{clusterName: main}}", "clusterName: main{more}")
+        .replace("{namespace}", "kube-system"),
+    ),
+    "terraform": (
+        "lbc.tf",
+        'resource "helm_release" "lbc" {{\n  chart = "aws-load-balancer-controller"\n'
+        "  values = [yamlencode({{ clusterName = var.name{more} }})]\n}}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", LOAD_BALANCERS)
+def test_a_load_balancer_controller_that_asks_for_its_vpc(nodelint: Run, tmp_path: Path, form: str) -> None:
+    name, text = LOAD_BALANCERS[form]
+    sign = " =" if form == "terraform" else ":"
+    vpc = f', vpcId{sign} "vpc-0123456789abcdef0"'
+    hops = "  metadataOptions: {{httpPutResponseHopLimit: {n}}}\n"
+    for n, (more, limit, count) in enumerate(
+        [("", "", 1), ("", hops.format(n=1), 1), ("", hops.format(n=2), 0), (vpc, "", 0)]
+    ):
+        limit = limit.replace("{{", "{").replace("}}", "}")
+        plain = {"class.yaml": CLASS.format(role="nodes") + limit, name: text.format(more=more)}
+        chart = {
+            "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+            "pools/values.yaml": "role: nodes\n",
+            "pools/templates/class.yaml": CLASS.format(role="{{ .Values.role }}") + limit,
+            name: text.format(more=more),
+        }
+        inside = {
+            "main.tf": HEREDOC.format(text="".join(f"    {line}\n" for line in plain["class.yaml"].splitlines()))
+        }
+        for where, files in {"plain": plain, "chart": chart, "tf": inside | {name: plain[name]}}.items():
+            assert len(check(nodelint, tmp_path / f"{n}-{where}", files, "vpc-from-metadata")) == count, where
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: training}}
+spec:
+  activeDeadlineSeconds: {deadline}
+  template:
+    metadata: {{annotations: {{karpenter.sh/do-not-disrupt: "{kept}"}}}}
+    spec:
+      restartPolicy: Never
+      containers: [{{name: training, image: training, resources: {{requests: {{cpu: 500m}}}}}}]
+"""
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "terraform"])
+def test_protected_pods_in_a_pool_that_ends_drains(nodelint: Run, tmp_path: Path, form: str) -> None:
+    def write(grace: str, job: str) -> dict[str, str]:
+        pool = nodepool(template=f"      terminationGracePeriod: {grace}\n" if grace else "")
+        if form == "chart":
+            # What a value gives is not known where workloads are judged.
+            return {
+                "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+                "pools/templates/pool.yaml": pool,
+                "job.yaml": job,
+            }
+        if form == "terraform":
+            text = "".join(f"    {line}\n" for line in pool.splitlines())
+            return {"main.tf": HEREDOC.format(text=text), "job.yaml": job}
+        return {"pool.yaml": pool, "job.yaml": job}
+
+    for n, (grace, deadline, kept, count) in enumerate(
+        [
+            ("20m", 600, "true", 1),
+            ("2h", 14400, "true", 1),
+            ("2h", 3600, "true", 0),
+            ("20m", 600, "false", 0),
+            ("", 600, "true", 0),
+        ]
+    ):
+        files = write(grace, JOB.format(deadline=deadline, kept=kept))
+        assert len(check(nodelint, tmp_path / str(n), files, "protection-cut-short")) == count, (grace, deadline)

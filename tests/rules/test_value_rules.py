@@ -17,6 +17,7 @@ from nodelint.model.releases import NEWEST, target
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
 from tests.manifests import nodepool, pool
+from tests.repositories import write_files
 
 Check = Callable[..., Report]
 Fix = Callable[..., Fixed]
@@ -775,3 +776,24 @@ class TestNamesThatAreNewerThanTheCatalogue:
 
 
 CATEGORY, GENERATION = "karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-generation"
+
+
+@pytest.mark.parametrize("form", ["yaml", "chart", "terraform"])
+@pytest.mark.parametrize(
+    ("name", "severities"),
+    [("m8i.112xlarge", ["warning"]), ("m5.112xlarge", ["error"]), ("m8i.huge", ["error"])],
+)
+def test_a_size_that_may_be_newer_than_the_catalogue_is_no_error(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path, form: str, name: str, severities: list[str]
+) -> None:
+    text = nodepool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{name}]")
+    files = {"pool.yaml": text}
+    if form == "chart":
+        files = {"Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n", "templates/pool.yaml": text}
+    elif form == "terraform":
+        inner = "".join(f"    {line}\n" for line in text.splitlines())
+        files = {"main.tf": f'resource "kubectl_manifest" "pool" {{\n  yaml_body = <<-YAML\n{inner}  YAML\n}}\n'}
+    write_files(tmp_path, files)
+    selected = ("--select", "unknown-value", "--select", "no-instance-type")
+    found = json.loads(nodelint("check", str(tmp_path), "--format", "json", *selected).stdout)
+    assert [finding["severity"] for finding in found["findings"]] == severities

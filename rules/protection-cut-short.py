@@ -1,0 +1,97 @@
+"""Pods with `karpenter.sh/do-not-disrupt` go to a NodePool that ends every drain sooner than they need.
+
+The annotation holds up the drain of a node only until the `terminationGracePeriod` of its NodePool is over. That is
+not all: where one is set, Karpenter replaces a drifted node although such pods are on it, which it leaves alone else.
+After the drain's time they are deleted, with whatever they were doing.
+
+A time is short if it is below the pod's own `terminationGracePeriodSeconds` or a Job's `activeDeadlineSeconds`, and
+at half an hour or less. Every NodePool that takes the pods must have a short one; the rule is silent where that is
+not known, and where nodes of others may take them.
+
+```yaml bad frame=pool
+spec.template.spec.terminationGracePeriod: 20m
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: training
+spec:
+  template:
+    metadata:
+      annotations: {karpenter.sh/do-not-disrupt: "true"}
+    spec:
+      restartPolicy: Never
+      containers:
+        - {name: training, image: training, resources: {requests: {cpu: 500m}}}
+```
+
+```yaml good frame=bad
+spec.template.spec.terminationGracePeriod: 24h
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, cluster_objects, controller, manifest, rule
+
+_KEPT = "karpenter.sh/do-not-disrupt"
+_OF_JOBS = {"Job": ("spec",), "CronJob": ("spec", "jobTemplate", "spec")}
+
+
+@rule(
+    on=cluster_objects.Workload,
+    group="hazard",
+    severity="info",
+    subject="disruption",
+    options={"minutes": "the longest `terminationGracePeriod`, in minutes, that is short for any such pod"},
+    source=[
+        "https://karpenter.sh/docs/concepts/disruption/#terminationgraceperiod",
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
+    ],
+    tags=["workloads"],
+)
+def check(workload: "cluster_objects.Workload", context: Context, *, minutes: int = 30) -> Findings:
+    of_pod, spec = workload.pod_metadata, workload.pod_spec
+    kept = of_pod.find("annotations", _KEPT) if of_pod is not None else None
+    if workload.partial or workload.is_daemon or spec is None or kept is None or kept.value != "true":
+        return
+    if context.pools_elsewhere:
+        return
+    found = context.fit(workload)
+    pools = [verdict.pool.pool for verdict in found.verdicts if verdict.fits]
+    if not pools or found.elsewhere or found.unknown or found.unread_pool is not None:
+        return
+    longest = max(minutes * 60, *map(_seconds_below, _find_needs(workload, spec)))
+    short = [(pool, node) for pool in pools if (node := _find_short(pool, longest)) is not None]
+    if len(short) < len(pools):
+        return
+    pool, node = short[0]
+    yield Finding(
+        at=kept,
+        message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: these pods are deleted all the same",
+        also=[Also(node, "after this time nothing is kept")],
+        note="with a `terminationGracePeriod`, drift replaces their nodes, too",
+        help="give the NodePool more time than the longest run, or these pods a NodePool of their own",
+    )
+
+
+def _find_needs(workload: "cluster_objects.Workload", spec: Node) -> list[Node | None]:
+    """The fields that say how long a pod runs, or takes to end."""
+    job = workload.node.find(*_OF_JOBS[workload.kind]) if workload.kind in _OF_JOBS else None
+    return [
+        spec.get("terminationGracePeriodSeconds"),
+        spec.get("activeDeadlineSeconds"),
+        job.get("activeDeadlineSeconds") if job is not None else None,
+    ]
+
+
+def _seconds_below(node: Node | None) -> int:
+    """Return the largest number of seconds below the one that is written; 0 where none is known."""
+    value = node.value if node is not None else None
+    return value - 1 if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _find_short(pool: NodePool, longest: int) -> Node | None:
+    """Return the `terminationGracePeriod` of a pool that is at most so long; None for a longer one, and for none."""
+    node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")
+    written = manifest.text(node)
+    length = controller.seconds(written) if isinstance(written, str) else None
+    return node if length is not None and length <= longest else None

@@ -1,0 +1,122 @@
+"""Two installations of Karpenter's chart for one cluster, in two namespaces: both launch nodes for the same pods.
+
+The controllers of one installation elect a leader by a lease, which stands in their own namespace. Two installations
+in different namespaces do not see each other's lease: both act. Each launches nodes for the same pending pods, and
+each disrupts nodes without counting what the other does against a budget. This is often what is left of a move from
+one namespace to another.
+
+The rule compares installations that stand in one folder or one below the other, or in folders that are named after
+their namespaces. It is silent unless each plainly names its namespace and both have the same
+`settings.clusterName`; and where one has no replicas, is made under a condition, or goes to another cluster.
+
+```yaml bad
+# file: karpenter.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter, namespace: kube-system}
+spec:
+  chart: {spec: {chart: karpenter, version: 1.14.1}}
+  values: {settings: {clusterName: main, interruptionQueue: main}}
+# file: karpenter-old.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter, namespace: karpenter}
+spec:
+  chart: {spec: {chart: karpenter, version: 1.14.1}}
+  values: {settings: {clusterName: main, interruptionQueue: main}}
+```
+
+```yaml good
+# file: karpenter.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter, namespace: kube-system}
+spec:
+  chart: {spec: {chart: karpenter, version: 1.14.1}}
+  values: {settings: {clusterName: main, interruptionQueue: main}}
+```
+"""
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
+
+_CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    severity="warning",
+    subject="disruption",
+    source="https://karpenter.sh/docs/reference/settings/",
+    mentions=controller_settings.MENTIONS,
+    tags=["installation"],
+)
+def check(source: Source, context: Context) -> Findings:
+    if len(context.installs) < 2 or not any(install.at.source.path == source.path for install in context.installs):
+        return
+    placed = list(_find_placed(context))
+    for n, (install, namespace, cluster) in enumerate(placed):
+        if install.at.source.path != source.path:
+            continue
+        for other, elsewhere, its_cluster in placed[:n]:
+            if cluster == its_cluster and namespace != elsewhere and _is_beside(install, namespace, other, elsewhere):
+                yield Finding(
+                    at=Span(source, install.at.start, install.at.end),
+                    message=f"Karpenter is also installed in `{elsewhere}` for cluster `{cluster[1]}`: both launch"
+                    " nodes for the same pods",
+                    also=[Also(other.at, f"installed in `{elsewhere}`")]
+                    if isinstance(other.at.source, Source)
+                    else [],
+                    help="keep one of the two; a lease keeps only controllers of one namespace apart",
+                    once=True,
+                )
+                break
+
+
+def _find_placed(
+    context: Context,
+) -> Iterator[tuple["controller_settings.ControllerInstall", str, tuple[str, str]]]:
+    """Yield installations whose namespace and cluster are known: each with both, the cluster with where it is."""
+    for install in context.installs:
+        names = {setting.value for setting in install.find("CLUSTER_NAME") if setting.is_known}
+        block = controller_settings.helm_release_of(install, context.terraform)
+        unsure = block is not None and _CONDITION.search(block.text) is not None
+        replicas = install.values.get("replicas") if install.values is not None else None
+        stopped = replicas is not None and replicas.value not in (1, 2, 3)
+        if len(names) != 1 or unsure or stopped or any("leaderElection" in s.name for s in install.settings):
+            continue
+        namespace = controller_settings.namespace_of(install, context.terraform)
+        if namespace is not None and (name := names.pop()):
+            provider = terraform_trace.find_arguments(block.text, "provider") if block is not None else []
+            yield install, namespace, (" ".join(provider) or _destination(install), name)
+
+
+def _destination(install: "controller_settings.ControllerInstall") -> str:
+    """Return where an installation goes beside its namespace, as it is written: the server of an Application."""
+    for document in install.at.source.documents:
+        root = document.root
+        if root is not None and root.start <= install.at.start < root.end:
+            places = [root.find("spec", "destination", key) for key in ("server", "name")]
+            places.append(root.find("spec", "kubeConfig"))
+            return " ".join(root.source.text[place.start : place.end] for place in places if place is not None)
+    return ""
+
+
+def _is_beside(
+    install: "controller_settings.ControllerInstall",
+    namespace: str,
+    other: "controller_settings.ControllerInstall",
+    elsewhere: str,
+) -> bool:
+    """Whether two installations stand where one cluster is meant, and not in two examples or environments."""
+    here = os.path.dirname(install.at.source.path).split(os.sep)
+    there = os.path.dirname(other.at.source.path).split(os.sep)
+    shorter = min(len(here), len(there))
+    if here[:shorter] == there[:shorter]:
+        return True
+    different = [pair for pair in zip(here, there, strict=False) if pair[0] != pair[1]]
+    return len(here) == len(there) and different == [(namespace, elsewhere)]

@@ -1,0 +1,137 @@
+"""The AWS Load Balancer Controller gets no `vpcId`, and pods do not reach the metadata service: it does not start.
+
+Without `vpcId` (or `vpcTags`) the controller asks the metadata service for the VPC of its node. A pod's packet makes
+one hop more than the node's own, and in v1 `httpPutResponseHopLimit` is 1 unless a class says otherwise: on such a
+node the controller fails with `failed to get VPC ID`, unless it uses the host's network.
+
+The rule reads HelmReleases, Applications and `helm_release`. It is silent where values may stand elsewhere, where the
+controller is bound to some nodes, and where some class has a higher limit or one that is not known.
+
+```yaml bad
+# file: controller.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: aws-load-balancer-controller, namespace: kube-system}
+spec:
+  chart: {spec: {chart: aws-load-balancer-controller, version: 1.8.1}}
+  values: {clusterName: main}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: controller.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: aws-load-balancer-controller, namespace: kube-system}
+spec:
+  chart: {spec: {chart: aws-load-balancer-controller, version: 1.8.1}}
+  values: {clusterName: main, region: eu-west-1, vpcId: vpc-0123456789abcdef0}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Source, Span, rule, terraform_blocks
+
+_CHART = "aws-load-balancer-controller"
+_SETTLED = re.compile(
+    r"(?i)vpc[-_]?id|vpc[-_]?tags|hostNetwork|nodeSelector|affinity|values?Files?\b|valuesFrom|values\.ya?ml"
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:file|templatefile|merge|concat)\(|\bfor\b|\bdynamic\b|\b(?:count|for_each)\s*="
+    r"|\bvalues\s*+=\s*+(?!\[\s*+(?:yamlencode|jsonencode|<<))|\bset\s*+=\s*+(?!\[)"
+)
+_NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\"""")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    severity="info",
+    subject="network",
+    mentions=["karpenter.k8s.aws/v1"],
+    source=[
+        "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3818",
+        "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    around = [file for file in context.files_around if _CHART in file.text]
+    if not around:
+        return
+    classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
+    if not all(map(_holds_pods_off, classes)):
+        return
+    # The controller runs once: one of several classes tells of it.
+    told = next((obj for obj in classes if obj.source.path in {file.path for file in context.files}), None)
+    if told is None or told.source.path != source.path:
+        return
+    texts = [file.text for file in around]
+    # A file that gives it a VPC may be one of values.
+    if any(_SETTLED.search(text) and not _has_kind(text) for text in texts):
+        return
+    installs = [found for file in around for found in _find_installs(file)]
+    for text, at in installs[:1]:
+        if any(_SETTLED.search(other) for other, _ in installs) or "{{" in text:
+            continue
+        options = told.node.find("spec", "metadataOptions")
+        written = options.get("httpPutResponseHopLimit") if options is not None else None
+        yield Finding(
+            at=written or told.node.find("metadata", "name") or told.node,
+            message="hop limit 1: the AWS Load Balancer Controller, without `vpcId`, does not start on these nodes",
+            also=[Also(at, "gets no `vpcId`")],
+            help="set `vpcId` and `region` in the values of its chart",
+        )
+
+
+def _holds_pods_off(node_class: EC2NodeClass) -> bool:
+    """Whether pods on nodes of a class do not reach the metadata service, as its hop limit plainly says."""
+    if not node_class.api_version.endswith("/v1"):
+        return False
+    options = node_class.node.find("spec", "metadataOptions")
+    if options is None:
+        return not node_class.partial and node_class.node.get("spec") is not None
+    limit = options.get("httpPutResponseHopLimit")
+    return options.kind == "mapping" and (limit is None or limit.value == 1) and not node_class.partial
+
+
+def _has_kind(text: str) -> bool:
+    return re.search(r"(?m)^kind:|^resource\b|^module\b", text) is not None
+
+
+def _find_installs(file: Source) -> Iterator[tuple[str, Span]]:
+    """The installations of the chart in a file: the text of each, and its place."""
+    if file.path.endswith((".tf", ".tofu")):
+        for block in terraform_blocks.find_blocks(file):
+            if block.kind == "helm_release" and _NAMED.search(block.text):
+                yield ("vpcId" if _ELSEWHERE.search(block.text) else block.text), block.at
+        return
+    for document in Source.from_text(file.path, file.text, _CHART).documents:
+        root = document.root
+        kind = root.get("kind") if root is not None else None
+        if root is None or kind is None or kind.value not in ("HelmRelease", "Application"):
+            continue
+        places = (root.find("spec", "chart", "spec", "chart"), root.find("spec", "source", "chart"))
+        for place in places:
+            if place is not None and place.value == _CHART:
+                yield file.text[root.start : root.end], Span(file, place.start, place.end)
