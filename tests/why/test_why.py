@@ -7,6 +7,7 @@ tags that a case names.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -679,6 +680,15 @@ def test_the_last_of_two_objects_counts_and_is_told(explain_nodes: Any, nodelint
     done = nodelint("why", "dump.json", env={"NODELINT_NOW": NOW})
     assert "1 object more than once in the dump" in done.stdout
     assert "do-not-disrupt" not in done.stdout
+
+
+def test_pipes_of_a_folder_are_not_waited_for(nodelint: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), pod())), encoding="utf-8")
+    done = nodelint("why", ".", env={"NODELINT_NOW": NOW})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1 node: ")
 
 
 def test_unused_names_are_refused(nodelint: Command, tmp_path: Path) -> None:
