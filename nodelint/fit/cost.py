@@ -160,7 +160,7 @@ def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost]
         replicas = scalers.replicas_of(fit.workload)
         why = _why_left_out(fit, replicas)
         if why is None:
-            bounds = replicas._replace(least=0) if fit.elsewhere else replicas
+            bounds = replicas._replace(least=0) if fit.elsewhere or fit.static_pools else replicas
             found.append(WorkloadCost(fit, bounds))
         else:
             reasons.setdefault(why, []).append(fit.workload.label)
@@ -278,7 +278,7 @@ def _static_count(pool: EmptyPool) -> int | None:
     """How many nodes a static pool keeps; None where that is not known, and for any other pool."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _say_static(pools: Iterable[EmptyPool]) -> list[str]:
@@ -318,13 +318,17 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         )
     scaled = [w for w in workloads if w.replicas.least != w.replicas.most]
     if scaled:
-        reasons = dict.fromkeys(w.replicas.why or "a node group may take its pods" for w in scaled)
+        reasons = dict.fromkeys(w.replicas.why or _where_else(w.fit) for w in scaled)
         shown = ", ".join([*reasons][:3]) + (", …" if len(reasons) > 3 else "")
         yield f"{counted(len(scaled), 'workload')} with bounds for the number of pods ({shown})"
     yield (
         "not in it: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
         "and what consolidation saves"
     )
+
+
+def _where_else(fit: WorkloadFit) -> str:
+    return f"nodes of {'a node group' if fit.elsewhere else 'a static pool'} may take its pods"
 
 
 def _asks(fit: WorkloadFit) -> bool:
