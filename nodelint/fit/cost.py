@@ -145,6 +145,7 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
         pods = sum(most.left.values())
         not_counted.append(f"{counted(pods, 'pod')} that no node is launched for, as limits or other pods forbid it")
     notes = _notes(tree, counted_workloads, most)
+    not_counted += _say_types(most) if most is not None else ()
     not_counted += _say_not_packed(counted_workloads)
     return FleetCost(tuple(counted_workloads), least, most, tuple(not_counted), tuple(notes), region, date)
 
@@ -334,6 +335,13 @@ def _where_else(fit: WorkloadFit) -> str:
 def _asks(fit: WorkloadFit) -> bool:
     pod = pod_of(fit.workload)
     return pod is not None and any(pod.requests.get(resource) for resource in ("cpu", "memory"))
+
+
+def _say_types(bill: Bill) -> list[str]:
+    """The pools of nodes whose types are not known in full: what is not known can only take types away."""
+    names = sorted({str(node.pool.name) for node in bill.nodes if not node.pool.resolution.complete})
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return [f"which of the types of {shown} are left by what is not known of it"] if names else []
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:

@@ -209,3 +209,12 @@ def test_nodes_of_a_static_pool_may_have_room_for_all_pods(nodelint: Run, tmp_pa
     assert cost["least"]["pricePerHour"] == pytest.approx(static)
     assert cost["most"]["pricePerHour"] == pytest.approx(static + price("m7i.xlarge"))
     assert "1 workload with bounds for the number of pods (nodes of a static pool may take its pods)" in cost["notes"]
+
+
+def test_a_requirement_that_is_not_known_leaves_no_sum_that_is(nodelint: Run, tmp_path: Path) -> None:
+    unknown = "        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ['${cpus}']}\n"
+    cost = cost_of(nodelint, tmp_path, pool() + unknown, workload())
+    assert not cost["complete"]
+    assert any("which of the types of default are left" in reason for reason in cost["notCounted"])
+    text = nodelint("fit", ".", "--cost").stdout
+    assert "empty pools: at least 1 node" in text
