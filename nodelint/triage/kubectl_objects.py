@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from nodelint.text.yaml.held_yaml import hold
 from nodelint.triage.logs import LogLine
 from nodelint.triage.times import instant
 
@@ -217,8 +218,9 @@ def _yaml(text: str) -> list[Any]:
     import yaml
 
     try:
+        hold(text)
         return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text: a time, too
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ValueError(f"is not YAML{where}: {getattr(error, 'problem', None) or error}") from None
