@@ -134,7 +134,7 @@ def test_other_commands_name_what_terraform_does_not_create(command: str, nodeli
     for count in (0, 1):
         write_files(tmp_path, {"main.tf": pool(f"count = {count}")})
         notes = nodelint(command, ".", cwd=tmp_path).stderr
-        message = "all the same: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
+        message = "anyway: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
         assert (message in notes) == (not count), notes
 
 
