@@ -36,7 +36,7 @@ class Launch(NamedTuple):
     before_known: bool = True
     after_known: bool = True
 
-    def shown(self) -> tuple[str, str]:
+    def show_counts(self) -> tuple[str, str]:
         """Return how many types are left on both sides, in words."""
         sides = ((self.before, self.before_known), (self.after, self.after_known))
         before, after = (f"{count:,}" if known or not count else f"at most {count:,}" for count, known in sides)

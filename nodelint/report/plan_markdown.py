@@ -239,7 +239,7 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
     if pool.deleted:
         return
     if launched.gained or launched.lost:
-        before, after = launched.shown()
+        before, after = launched.show_counts()
         yield f"instance types: {before} before, {after} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
         if names and launched.after:

@@ -140,7 +140,7 @@ def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
             cheapest = f", from {price(launched.cheapest_after)}" if named else ""
             yield f"    can launch {at_most}{counted(launched.after, 'instance type')}{cheapest}"
     elif launched.gained or launched.lost:
-        yield f"    instance types {' -> '.join(launched.shown())}"
+        yield f"    instance types {' -> '.join(launched.show_counts())}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
             if names and launched.after:  # a pool without any type has lost all of them
                 yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
