@@ -377,6 +377,11 @@ def echo_file(content: bytes) -> None:
     click.echo(content, nl=False)
 
 
+def clear_screen() -> None:
+    """Clear the terminal and what was scrolled out of it."""
+    _write("\033[2J\033[3J\033[H", err=False, nl=False)
+
+
 def progress(text: str) -> None:
     """Show how far a run is, in place of what was shown before; for a terminal."""
     _write(f"\r\033[K{printable(text)}", err=True, nl=False)

@@ -79,7 +79,9 @@ def _find_syntax(command: str) -> Syntax | None:
             {"--fail-on": ("error", "warning", "never"), "--profile": _PROFILES},
             FORMATS,
             {
-                **dict.fromkeys((*_CHECK_SWITCHES.values(), "live", "require_facts", "fail_on_unjudged"), False),
+                **dict.fromkeys(
+                    (*_CHECK_SWITCHES.values(), "live", "require_facts", "fail_on_unjudged", "watch"), False
+                ),
                 **dict.fromkeys((*_CHECK_VALUES.values(), *_UNSAID, "max_age", "show")),
             },
         )

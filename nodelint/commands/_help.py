@@ -53,6 +53,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--color",
             "--show-files",
             "--show-settings",
+            "--watch",
         ),
     ),
     _END: ("--timeout", "--fail-on", "--fail-on-unjudged", "--require-facts"),

@@ -7,11 +7,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from nodelint.commands import say, stop
+from nodelint.commands import clear_screen, say, stop
 
 _PAUSE = 0.3
 """Seconds between two looks at the files."""
-_CLEAR = "\033[2J\033[3J\033[H"
 _UNWATCHED = frozenset({"node_modules", "__pycache__"})
 
 
@@ -27,8 +26,7 @@ def watch_check(paths: Sequence[str], arguments: Sequence[str]) -> None:
     while True:
         before = read_stamps(watched)
         if sys.stdout.isatty():
-            sys.stdout.write(_CLEAR)
-            sys.stdout.flush()
+            clear_screen()
         subprocess.run(command, env=environment, check=False)
         say("watching for changes; Ctrl-C ends it")
         while read_stamps(watched) == before:

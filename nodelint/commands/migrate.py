@@ -32,8 +32,9 @@ from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Unpack
 
+    from nodelint.commands._flags import DiffFlags
     from nodelint.files.discover import Discovery
     from nodelint.inventory import Inventory
     from nodelint.migrate import MovedFiles, MoveTarget
@@ -68,7 +69,7 @@ Exit codes:
 @exclude
 @versions
 @timeout_option
-def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **flags: Any) -> None:
+def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **flags: Unpack[DiffFlags]) -> None:
     """Move NodePools, classes and selectors between Karpenter and EKS Auto Mode.
 
     An EC2NodeClass becomes a NodeClass of eks.amazonaws.com/v1, or the other way round. References, labels of

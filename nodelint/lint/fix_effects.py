@@ -58,7 +58,7 @@ def _compare(old: Object, new: Object, release: Version) -> str | None:
     from nodelint.karpenter.controller import find_launch_blocker
 
     if find_launch_blocker(old, release) is not None:
-        return "it launches nothing as it is: no node is replaced"
+        return "it launches nothing today, and may launch nodes after the fix"
     schemas = Schemas.bundled()
     try:
         if hash_object(old, release, schemas).value != hash_object(new, release, schemas).value:

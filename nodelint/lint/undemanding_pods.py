@@ -34,7 +34,7 @@ _USUAL_GENERATIONS = frozenset("567")
 _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
 """Settings of the kubelet that take no room from pods."""
 
-_AMOUNTS = re.compile(r"""(cpu|memory|[rR]eplica\w*)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
+_AMOUNTS = re.compile(r"""(cpu|memory|[rR]eplica\w{0,24}+)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
 _NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
 _DEMANDING_WORD = re.compile(
     "nodeSelector|ffinity|topology|runtime|resourceClaims|nodeName|overhead|olumeClaim|volume_claim|PersistentVolume"

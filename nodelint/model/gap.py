@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
-CHART_ELSEWHERE = "its chart is not here: what that adds to these values is not known"
+CHART_ELSEWHERE = "comes from a chart that is not in the repository, and what the chart adds is not known"
 
 
 class FilePlace(NamedTuple):

@@ -100,7 +100,7 @@ WRONG = {
     "hash nosuch.yaml": "nodelint: nosuch.yaml: no such file or directory",
     "explain nosuch.yaml": "nodelint: nosuch.yaml: no such file or directory",
     "upgrade --from 1.0 nosuch": "nodelint: nosuch: no such file or directory",
-    "fit --nodepool nosuch": "`nodelint explain` has it",
+    "fit --nodepool nosuch": "`nodelint explain` and `nodelint why` have it",
     "hash --region us-east-1": "`nodelint baseline`, `nodelint check` and others have it",
     "check --selct x": "did you mean `--select`?",
     "check --zzz": "`nodelint check --help` lists the options",

@@ -66,7 +66,7 @@ def test_the_types_of_flags_name_the_options(name: str, command: click.Command) 
 def test_arguments_that_are_read_without_click_are_those_of_the_command() -> None:
     options = plain(["check"])
     assert options is not None
-    assert set(options) == keys_of("CheckFlags")
+    assert set(options) == keys_of("CheckFlags") | {"watch"}
     for name, own in (
         ("plan", keys_of("PlanSettingFlags") | {"paths", "against", "old", "live", "outputs", "output", "gate"}),
         ("fit", keys_of("ExplainFlags") | {"paths", "workload", "cost", "outputs", "output"}),

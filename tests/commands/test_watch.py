@@ -11,13 +11,24 @@ from pathlib import Path
 from tests.manifests import nodepool
 
 
+def _obey_interrupts() -> None:
+    """What runs in the background of a shell ignores Ctrl-C, and so does what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_change_is_checked_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     file = tmp_path / "pool.yaml"
     file.write_text(nodepool("key: karpenter.sh/capacity-typ, operator: Exists", inline=True), encoding="utf-8")
     command = [sys.executable, "-m", "nodelint", "check", "--watch", "pool.yaml"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=_obey_interrupts,
     ) as process:
         assert process.stdout is not None
         first, second = [], []

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nodelint.commands._undemanding_pods import asks_for_little
+from nodelint.lint.undemanding_pods import asks_for_little
 from tests.conftest import ROOT
 from tests.fit.test_fit import pod
 from tests.manifests import nodeclass, nodepool

@@ -212,6 +212,7 @@ LIMITS = {
     """,
     # an error or a remark of its own says so: `larger than`, `nested more than`, `not built`, `skipped`
     ERROR: """
+        commands/_dumps.py:_LARGEST mcp/server.py:MOST forms/terraform/rendered.py:_MOST_READ_ANEW
         apiserver/crds.py:_DEEPEST apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
         forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
         forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
@@ -234,6 +235,7 @@ LIMITS = {
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
+        fit/cost.py:MOST_PODS why/placing.py:MOST_WAITING
         forms/lib/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
         text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
         forms/lib/gotemplate/syntax.py:_DEEPEST forms/lib/gotemplate/syntax.py:_MOST_PIPES
@@ -260,13 +262,17 @@ LIMITS = {
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
+        report/cost.py:_MOST_WORKLOADS report/migrate.py:_MOST_FAMILIES report/plan_cost.py:_MOST_POOLS
+        report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_TYPES report/pools_html.py:_MOST_WORKLOADS
+        report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
+        migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
         report/html.py:_PLACES
         apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
         plan/values.py:LONGEST report/coverage.py:_MOST_LINES report/coverage.py:_MOST_FIELDS
-        report/coverage.py:_MOST_LETTERS report/coverage.py:_LEVELS report/explain.py:_MOST_LINES
+        report/coverage.py:_MOST_LETTERS report/explain.py:_MOST_LINES
         report/fix_preview.py:LINES report/fix_preview.py:FILES report/github.py:_SHOWN
         report/json_text.py:_MOST_ROWS report/markdown.py:MOST report/markdown.py:_LINES
         report/markdown.py:_LONGEST_NOTE report/markdown.py:_FILES report/markdown.py:_LINES_OF_FILE
@@ -282,6 +288,7 @@ LIMITS = {
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
+        policy/cost.py:LIMIT
         apiserver/cel/subset.py:_LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
         karpenter/controller/expressions.py:_MOST_PODS karpenter/controller/launching.py:_LONGEST_ROLE
         karpenter/controller/launching.py:_LONGEST_PROFILE karpenter/controller/syntax.py:LONGEST
@@ -289,6 +296,7 @@ LIMITS = {
     """,
     # where something is looked for, or what counts as one cluster: no input that is named is left out
     GUESS: """
+        inventory/switched_off.py:_LEVELS
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER
@@ -299,6 +307,7 @@ LIMITS = {
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
+        forms/terraform/rendered.py:_MOST_KEPT why/kubectl_yaml.py:_DEEPEST
         apiserver/schema_node.py:LONGEST_KEPT apiserver/schema_node.py:_LONGEST_TEXT
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW
         lint/judging.py:_FEW lint/workers.py:_FIRST lint/workers.py:_MOST lsp/server.py:_LONGEST_QUIET
@@ -363,9 +372,12 @@ def test_every_limit_says_what_it_leaves_out() -> None:
     assert found == every, "a limit is listed with how it says what it leaves out"
     ends = {f"{p.relative_to(package).as_posix()}:{name}" for p in paths for name in _slices(p)}
     assert ends - every == _ENDS
-    for name in listed[GAP]:
-        text = (package / name.partition(":")[0]).read_text(encoding="utf-8")
-        assert re.search(r"\bnote_(?:more|limit|left_out)\(", text), name
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    for name in listed[GAP]:  # noted by its own module, or by one that takes the constant from there
+        home, constant = name.split(":")
+        users = [package / home, *(path for path, text in texts.items() if f"import {constant}" in text)]
+        users += [path for path, text in texts.items() if re.search(rf"(?m)^    {constant},$", text)]
+        assert any(re.search(r"\bnote_(?:more|limit|left_out)\(", texts[path]) for path in users), name
 
 
 @pytest.mark.parametrize("changes", [True, False])

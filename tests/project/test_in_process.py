@@ -22,6 +22,7 @@ LASTING = {
     "nodelint/apiserver/cel/__init__.py": {"_programs", "_matches"},
     "nodelint/apiserver/rules.py": {"_held"},
     "nodelint/config/settings.py": {"NOTHING"},
+    "nodelint/forms/registry.py": {"_LOADED"},
     "nodelint/text/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
     "nodelint/files/safe_read.py": {"_edited"},
     "nodelint/text/limits.py": {"_open"},

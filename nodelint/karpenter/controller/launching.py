@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.karpenter.controller.kubelet import lost_fields, problems
 from nodelint.karpenter.controller.problem import NO_LAUNCH, ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.volumes import volumes
@@ -283,8 +284,6 @@ def _kubelet(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]
     kubelet = obj.node.find("spec", "kubelet")
     if kubelet is None:
         return
-    from nodelint.karpenter.controller.kubelet import lost_fields, problems
-
     if behaves("open-kubelet", release):
         yield from problems(obj, release)
         return
