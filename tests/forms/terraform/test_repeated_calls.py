@@ -16,9 +16,8 @@ def test_ways_by_which_a_module_is_given_the_very_same_count_once(tmp_path: Path
     for depth in range(4):
         path = tmp_path / f"m{depth}" / "main.tf"
         path.parent.mkdir(exist_ok=True)
-        text = (
-            CALLS.replace("../next", f"../m{depth + 1}").replace("VALUE", value) if depth < 3 else 'variable "v" {}\n'
-        )
+        text = CALLS.replace("../next", f"../m{depth + 1}") if depth < 3 else 'variable "v" {}
+'
         path.write_text(text)
         sources.append(Source.from_text(str(path), text))
     found = Modules(sources).variants(str(tmp_path / "m3"))
