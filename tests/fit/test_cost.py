@@ -218,3 +218,18 @@ def test_a_requirement_that_is_not_known_leaves_no_sum_that_is(nodelint: Run, tm
     assert any("which of the types of default are left" in reason for reason in cost["notCounted"])
     text = nodelint("fit", ".", "--cost").stdout
     assert "empty pools: at least 1 node" in text
+
+
+def test_the_fee_of_auto_mode_is_in_the_price_of_a_node(nodelint: Run, tmp_path: Path) -> None:
+    auto = pool().replace("karpenter.k8s.aws", "eks.amazonaws.com").replace("EC2NodeClass", "NodeClass")
+    node_class = """---
+apiVersion: eks.amazonaws.com/v1
+kind: NodeClass
+metadata: {name: default}
+spec:
+  role: r
+  subnetSelectorTerms: [{id: subnet-12345678}]
+  securityGroupSelectorTerms: [{id: sg-12345678}]
+"""
+    (node,) = cost_of(nodelint, tmp_path, node_class, auto, workload())["least"]["byPoolAndType"]
+    assert node["pricePerHour"] == pytest.approx(1.12 * price(node["instanceType"]))

@@ -14,6 +14,7 @@ import yaml
 
 from nodelint.model.releases import NEWEST
 from nodelint.why import Known, explain
+from nodelint.why.balanced import Score
 from nodelint.why.dump import read_dump
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.objects import read_objects
@@ -163,3 +164,8 @@ def test_fields_that_nothing_asks_for_are_passed_over() -> None:
         " name: X\n  nodeName: node-a\n"
     )
     assert read_plain(text) == [{"kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "node-a"}}]
+
+
+def test_a_saving_of_half_the_disruption_is_enough() -> None:
+    assert Score(0.25, 0.5).is_enough
+    assert not Score(0.24, 0.5).is_enough
