@@ -1,4 +1,4 @@
-r"""Categories of GPU or accelerator types listed beside those of CPU types, in one NodePool without a taint.
+r"""Categories of GPU or accelerator types together with those of CPU types, in one NodePool without a taint.
 
 `[c, m, g]` reads like "what is needed". Karpenter launches a `g` type for a pod that asks for a GPU, and from then on
 every pod fits the node: those that need no GPU keep it busy, and it is paid for when the last GPU pod is gone. Where
@@ -68,7 +68,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     listed = messages.short(", ".join(f"`{value.text}`" for value in found), 40)
     yield Finding(
         at=fixes.visible_node(found[0].node),
-        message=f"{listed} beside CPU types, without a taint: pods that need no GPU fill these nodes",
+        message=f"{listed} and CPU types in one NodePool without a taint: pods that need no GPU fill the GPU nodes",
         covers=[fixes.visible_node(value.node) for value in found],
         help="give accelerators a NodePool of their own with a taint, such as `nvidia.com/gpu`",
     )

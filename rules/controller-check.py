@@ -317,7 +317,7 @@ def _bounds(line: RequirementLine, key: str) -> bool:
 
 
 _BOUNDS_ALONE = "of a key with bounds (Gt, Lt), NodeClaims of a NodePool with `replicas` carry nothing but these"
-_ONE_BOUND = "before Karpenter 1.9, NodeClaims of a NodePool with `replicas` carry no upper bound beside a lower one"
+_ONE_BOUND = "before Karpenter 1.9, NodeClaims of a NodePool with `replicas` lose an upper bound next to a lower one"
 
 
 def _check_static(pool: Object, context: Context) -> Findings:

@@ -1,8 +1,8 @@
 r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
 
-What a careful team decides once is said in one line for all pools of a run, with a suggestion for each. Pools whose
-nodes go seconds after a change, and pools whose nodes never go, are findings; that budgets or the end of a drain are
-missing is said beside them, since most pools of the world leave both out.
+A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its
+nodes go seconds after a change, or never. The finding also names missing budgets and a missing
+`terminationGracePeriod`; alone these are no finding, because most NodePools set neither.
 
 *When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
 consolidate it. With `WhenEmptyOrUnderutilized` and half a minute or less, or `0s`, which is what a NodePool without a

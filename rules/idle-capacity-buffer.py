@@ -129,7 +129,7 @@ def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterat
     if template is not None and percentage is not None:
         yield Finding(
             at=percentage,
-            message="`percentage` is not read beside `podTemplateRef`: it is of the replicas of `scalableRef`",
+            message="`percentage` has no effect with `podTemplateRef`: it needs `scalableRef`",
             edits=edits.if_editable(edits.remove, percentage),
         )
     if scaled is None:

@@ -133,7 +133,7 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
         at=fixes.visible_node(memory.at.node),
         message=f"{uses} up the memory limit `{_quote_limit(memory)}`: the cpu limit `{_quote_limit(cpu)}` allows"
         f" {messages.counted(allowed, 'node')}",
-        also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no other node starts beside it")]
+        also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no other node starts")]
         if reach.nodes == 1
         else [],
         help="set the memory limit to what so many nodes of the largest type have",

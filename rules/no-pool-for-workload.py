@@ -78,7 +78,7 @@ _START = "no NodePool takes its pods"
     severity="warning",
     subject="pools",
     source="core:pkg/controllers/provisioning/scheduling/nodeclaim.go@v1.14.0:541",
-    options={"pools": "`complete` where the cluster has no nodes beside those of the NodePools here, else `partial`"},
+    options={"pools": "`complete` if the cluster has no nodes except those of these NodePools, else `partial`"},
     tags=["workloads", "demanding-workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:

@@ -66,5 +66,5 @@ def _moved(spec: Node, taint: Node) -> list[Edit]:
     """The only taint under another key; none where others stand beside it or there are startup taints."""
     taints, key = spec.get("taints"), spec.key("taints")
     if taints is None or key is None or len(taints.items) != 1 or spec.get("startupTaints") is not None:
-        raise edits.NotEditable("it stands beside others")
+        raise edits.NotEditable("there are other taints or startup taints")
     return edits.set_value(key, "startupTaints")

@@ -123,10 +123,10 @@ def _unused(obj: Object, context: Context) -> Findings:
                 read = scopes.paths_to(name)
                 yield Finding(
                     at=at,
-                    message=f"`{name}` is in the values beside `{use.path[-1]}`, and no template prints it"
+                    message=f"`{name}` is in the values next to `{use.path[-1]}`, and no template prints it"
                     + (" there" if read else ""),
                     also=[also],
-                    note="whoever sets it hears nothing of it",
+                    note="setting it has no effect, and gives no error",
                     help=f"the template reads it as `{read[0]}`"
                     if read
                     else "print it, or remove it from the values",

@@ -72,7 +72,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool_requirements.values_at(requirement),
         message="`reserved` is not allowed: the capacity reservations that the class selects are never used",
         edits=edits.if_editable(_allow, requirement.at) if len(pools) == 1 else (),
-        note="nodes are launched and paid for beside them",
+        note="Karpenter launches and you pay for other nodes",
         help="add `reserved`: Karpenter tries it first, and the other values where the reservations are full",
         also=[
             Also(terms, "selects them"),

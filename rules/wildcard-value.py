@@ -128,7 +128,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if new is None:
             return (
                 [],
-                f"no value of {labels.name_of(key)} that the other requirements allow matches: list those you need",
+                f"the other requirements exclude each {labels.name_of(key)} that matches: list the values you need",
             )
         broader = _broader(line, key, context)
         if broader is not None:

@@ -10,10 +10,9 @@ from typing import Any
 from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.schema_node import Raw, load
 from nodelint.files.gate import Gate, Refused, read_bounded
+from nodelint.text.yaml.held_yaml import hold
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"], ["eks.amazonaws.com", "NodeClass"])
-_DEEPEST = 200
-"""Collections within each other; the deepest CRDs in use have about 50."""
 _ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 50_000
 """Entries of a folder with all below it: more than any folder of CRDs has, and read in a second."""
@@ -63,7 +62,7 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
     if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
         return
     try:
-        _hold_to_depth(data)
+        hold(data)
         documents = list(yaml.load_all(data, _loader()))
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -75,17 +74,6 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
         for crd in items if isinstance(items, list) else [document]:
             if isinstance(crd, dict) and crd.get("kind", "CustomResourceDefinition") == "CustomResourceDefinition":
                 yield crd
-
-
-def _hold_to_depth(data: bytes) -> None:
-    """Raise ValueError where collections lie too deep within each other: the loader keeps each on C's stack."""
-    import yaml
-
-    depth = 0
-    for event in yaml.parse(data, yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
 def _loader() -> Any:

@@ -49,14 +49,14 @@ def versions(command: _F) -> _F:
         click.option(
             "--kubernetes-version",
             metavar="1.MINOR",
-            help="The cluster's version. Default: what the files beside the manifests state. Without any, what"
-            " depends on it is at most a warning.",
+            help="The cluster's version. Default: what the files state. If it is unknown, findings that depend on it"
+            " are at most warnings.",
         ),
         click.option(
             "--karpenter-version",
             metavar="VERSION",
             help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, a range ('>=1.0 <=1.14'),"
-            " or next for what is not released yet. Default: what the files beside them state, else the newest.",
+            " or next for the unreleased one. Default: what the files state, else the newest.",
         ),
     ):
         command = option(command)
@@ -69,7 +69,7 @@ def config_options(command: _F) -> _F:
 
     from nodelint.commands._shell_completion import files
 
-    text = "Default: the nearest nodelint.yaml or pyproject.toml."
+    text = "The configuration. Default: the nearest nodelint.yaml or pyproject.toml."
     command = click.option("--isolated", is_flag=True, help="Read no configuration file.")(command)
     return click.option("--config", metavar="FILE", shell_complete=files, help=text)(command)
 
@@ -83,16 +83,16 @@ def exclude(command: _F) -> _F:
         "respect_gitignore",
         flag_value=False,
         default=None,
-        help="Read what git ignores in folders too.",
+        help="Also read files that git ignores.",
     )(command)
-    return click.option("--exclude", multiple=True, metavar="GLOB,...", help="Paths that are not read.")(command)
+    return click.option("--exclude", multiple=True, metavar="GLOB,...", help="Do not read these paths.")(command)
 
 
 def include(command: _F) -> _F:
     """The option that names scripts and Markdown files that are read too."""
     import click
 
-    text = "Scripts and Markdown in folders that are read too."
+    text = "Also read these scripts and Markdown files in folders."
     return click.option("--include", multiple=True, metavar="GLOB,...", help=text)(command)
 
 

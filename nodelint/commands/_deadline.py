@@ -34,5 +34,5 @@ def timeout_option(command: _F) -> _F:
         if not context.resilient_parsing:
             start_deadline(value)
 
-    text = "End after this time, as 90s or 5m; what was not judged by then is said, and the exit code is 1."
+    text = "Stop after this time, such as 90s or 5m: list what was not judged, and exit with 1."
     return click.option("--timeout", metavar="TIME", help=text, expose_value=False, callback=take)(command)

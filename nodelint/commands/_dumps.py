@@ -32,12 +32,14 @@ def _files_of(path: str) -> Iterator[str]:
         yield path
         return
     try:
-        names = sorted(name for name in os.listdir(path) if name.endswith(_NAMES))
+        files = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(_NAMES))
     except OSError as error:
         stop(f"{path}: {error_reason(error)}")
-    if not names:
+    # A pipe or a device is read only where it is named itself: nobody may ever write into one of a folder.
+    files = [file for file in files if not os.path.exists(file) or os.path.isfile(file)]
+    if not files:
         stop(f"{path}: no YAML or JSON file in this folder")
-    yield from (os.path.join(path, name) for name in names)
+    yield from files
 
 
 def _text(path: str) -> str:

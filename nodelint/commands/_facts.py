@@ -51,17 +51,17 @@ def facts_options(command: _F) -> _F:
             "--max-age",
             callback=_age,
             metavar="AGE",
-            help="The oldest facts that are used: 30m, 12h, 7d. Default: any age of a snapshot that is named,"
-            " a time for each kind of one that is cached.",
+            help="Use no older facts: 30m, 12h, 7d. Default: no limit for a snapshot that you name, a limit for each"
+            " kind of fact in the cache.",
         ),
         click.option("--aws-profile", metavar="NAME", help="The AWS profile that --live uses."),
         click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one."),
-        click.option("--live", is_flag=True, help="Ask AWS first what is not known or too old."),
+        click.option("--live", is_flag=True, help="Ask AWS first for facts that are missing or too old."),
         click.option(
             "--snapshot",
             metavar="FILE",
             shell_complete=files,
-            help="Facts that `nodelint refresh` wrote. Default: those it has cached for this repository."
+            help="Facts that `nodelint refresh` wrote. Default: those cached for this repository."
             " `bundled` uses only those that ship with nodelint.",
         ),
     ):

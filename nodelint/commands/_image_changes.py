@@ -61,7 +61,7 @@ def _of_region(
         name = f"{pool.name} ({pool.source.path}:{line}), EC2NodeClass {before.node_class.name}"
         moves = moved_images(before, after)
         if moves is None:
-            yield SnapshotDifference(region, WHAT, "unknown", name, says="cannot be told: not every image is known")
+            yield SnapshotDifference(region, WHAT, "unknown", name, says="unknown: not every image is known")
         elif moves:
             fields = tuple(
                 (f"{count:,} instance type{'' if count == 1 else 's'}", was, now_ or "none")

@@ -49,12 +49,12 @@ def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
         click.option(
             "--helm/--no-helm",
             default=None,
-            help="Judge charts as helm renders them with each of their values files. Nothing is fetched.",
+            help="Run helm to render each chart with each of its values files. Nothing is fetched.",
         ),
         click.option(
             "--kustomize/--no-kustomize",
             default=None,
-            help="Judge overlays as kustomize, or kubectl, builds them. Nothing is fetched.",
+            help="Run kustomize, or kubectl, to build overlays. Nothing is fetched.",
         ),
     )
 
@@ -70,14 +70,14 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
             "--crds",
             metavar="PATH",
             shell_complete=files,
-            help="CRDs of your own cluster (file or folder), in place of the bundled schemas.",
+            help="CRDs of your cluster (file or folder), instead of the bundled schemas.",
         ),
         exclude,
         include,
         click.option(
             "--jobs",
             metavar="N",
-            help="Processes that judge. Default: auto, as many as suit objects and processors. Also NODELINT_JOBS.",
+            help="Number of processes. Default: auto, by the number of objects and processors. Also NODELINT_JOBS.",
         ),
     )
 
@@ -94,34 +94,34 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="All but these rules, groups or subjects.",
+            help="Do not run these rules, groups or subjects.",
         ),
         click.option(
             "--select",
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="Only these rules, or groups or subjects of rules; `all` for every one.",
+            help="Run only these rules, groups or subjects; `all` runs every rule.",
         ),
         click.option(
             "--extend-select",
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="These rules, groups or subjects too, beside those of the profile or of --select.",
+            help="Also run these rules, groups or subjects, in addition to the profile or --select.",
         ),
         click.option(
             "--rules",
             multiple=True,
             metavar="FOLDER",
             shell_complete=files,
-            help="A folder of rules of your own. Rules are code: they run.",
+            help="A folder of your own rules. Rules are code: nodelint runs them.",
         ),
         click.option(
             "--repository-rules/--no-repository-rules",
             default=None,
-            help="Run rules that stand in the repository under test, because its configuration or --rules names them."
-            " Default: those that --rules names.",
+            help="Run rules of the repository under test that its configuration or --rules names. Default: only those"
+            " of --rules.",
         ),
         click.option(
             "--profile",

@@ -29,8 +29,8 @@ def live_option(command: _F) -> _F:
         metavar="FILE|kubectl",
         shell_complete=files,
         help="What the cluster holds: a file with the output of `kubectl get nodepools,ec2nodeclasses,nodeclaims -o"
-        " yaml`, or a folder of such files; `kubectl` to run that; - for standard input. `plan` reads nodes, pods and"
-        " poddisruptionbudgets of all namespaces too.",
+        " yaml`, or a folder of such files; `kubectl` to run that command; - for standard input. `plan` also reads"
+        " nodes, pods and poddisruptionbudgets of all namespaces.",
     )(command)
 
 

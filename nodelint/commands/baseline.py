@@ -52,19 +52,19 @@ Exit codes:
     "--baseline",
     metavar="FILE",
     shell_complete=files,
-    help=f"The file to write. Default: that of the configuration, else {FILE}.",
+    help=f"The file to write. Default: the one of the configuration, else {FILE}.",
 )
-@click.option("--prune", is_flag=True, help="Only drop what is fixed: add nothing that is new.")
+@click.option("--prune", is_flag=True, help="Only remove fixed findings; add no new ones.")
 @judging_options
 @facts_options
 @versions
 def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -> None:
     """Record today's findings, so that later checks report only new ones.
 
-    `nodelint check --baseline FILE` (or `baseline:` in the configuration) leaves out what the file holds.
-    A finding is recognised by its rule and field, not by its line. Run again, the command drops what is
-    fixed and adds what is new, with --prune it adds nothing; what was not judged this time stays. Use the
-    same flags as for the check.
+    `nodelint check --baseline FILE` (or `baseline:` in the configuration) hides the findings in the file. A
+    finding is recognised by its rule and field, not by its line. If you run the command again, it removes
+    fixed findings and adds new ones; with --prune it adds none. Findings that this run could not judge stay.
+    Use the same flags as for the check.
 
     \b
     Examples:

@@ -36,49 +36,53 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
-@click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes: they replace no running node.")
-@click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
+@click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes, which replace no running node.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also write the unsafe fixes (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
-@click.option("--show-fixes", is_flag=True, help="Name every finding whose fix is written, or would be with --diff.")
-@click.option("--statistics", is_flag=True, help="Count findings by rule, and print no finding itself.")
+@click.option("--show-fixes", is_flag=True, help="List every finding that --fix fixes, or with --diff would fix.")
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule, not the findings.")
 @click.option(
     "--show-files",
     "show",
     flag_value="files",
-    help="Print which file is read as what, for which release, by which line; judge nothing.",
+    help="Print how each file is read, and its release with the line that states it; judge nothing.",
 )
 @click.option(
     "--show-settings",
     "show",
     flag_value="settings",
-    help="Print the settings of flags and configuration; judge nothing.",
+    help="Print the settings from flags and configuration; judge nothing.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only findings.")
 @click.option(
-    "--verbose", "-v", is_flag=True, help="Name all that was not judged, and the rules that wait for facts."
+    "--verbose", "-v", is_flag=True, help="List everything that was not judged, and the rules that lack facts."
 )
 @click.option(
     "--stdin-filename",
     metavar="PATH",
     shell_complete=files,
-    help="The file that standard input holds as an editor has it: its name in findings and for globs.",
+    help="The name of the file on standard input, for findings and globs. Editors use it.",
 )
 @colour_option
 @judging_options
-@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
+@click.option(
+    "--fail-on",
+    type=WordChoice(["error", "warning", "never"]),
+    help="The lowest severity that makes the exit code 1. Default: error.",
+)
 @click.option(
     "--baseline",
     metavar="FILE",
     shell_complete=files,
-    help="Leave out the findings that `nodelint baseline` recorded.",
+    help="Hide the findings that `nodelint baseline` recorded.",
 )
 @facts_options
 @click.option(
     "--require-facts", is_flag=True, help="Fail if a rule could not run because a fact from AWS is missing."
 )
 @click.option(
-    "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
+    "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that matters, could not be judged."
 )
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @timeout_option
@@ -86,7 +90,7 @@ Exit codes:
 def command(watch: bool, **options: Unpack[CheckFlags]) -> None:
     """Find what is wrong in manifests, and fix it.
 
-    PATHS are files, folders (read with all below them) or - for standard input; default: this folder.
+    PATHS are files, folders (with everything below them) or - for standard input. Default: this folder.
 
     \b
     Examples:

@@ -27,8 +27,9 @@ Exit codes:
 def command(dry_run: bool) -> None:
     """Remove the facts from AWS that `nodelint refresh` and --live have cached, of all repositories.
 
-    Nothing else is kept on this machine: what --output or `nodelint init` wrote stays in your repositories. Other
-    files in the folder of the cache stay, too. NODELINT_CACHE_DIR names another folder.
+    nodelint keeps nothing else on this machine. Files that --output or `nodelint init` wrote stay in your
+    repositories. Files of other programs in the cache folder stay as well. NODELINT_CACHE_DIR names another
+    cache folder.
     """
     from nodelint.ec2 import cache
 

@@ -63,7 +63,7 @@ Exit codes:
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", shell_complete=nodepools, help="Only this NodePool.")
 @click.option(
-    "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
+    "--types", is_flag=True, help="List all types that can be launched, by price, with the resources for pods."
 )
 @options_for(EXPLAIN_FORMATS)
 @colour_option
@@ -80,7 +80,8 @@ def command(
     output: str | None,
     **flags: Unpack[ExplainFlags],
 ) -> None:
-    """Show which instance types each NodePool can launch, with which image, and what removed the rest.
+    """Show which instance types each NodePool can launch, with which image, and which requirements exclude
+    the others.
 
     \b
     Examples:
@@ -101,7 +102,7 @@ def command(
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
     say_gaps(found, inventory, settings, providers=("auto-mode",))
-    say_switched_off(judged, "explained all the same")
+    say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.

@@ -39,7 +39,7 @@ Exit codes:
 @click.option(
     "--workload", metavar="KIND/NAME", shell_complete=workloads, help="Only this workload, such as deployment/web."
 )
-@click.option("--cost", is_flag=True, help="Pack all pods onto nodes: how many nodes, and what they cost.")
+@click.option("--cost", is_flag=True, help="Pack all pods onto nodes; print the number of nodes and their cost.")
 @options_for(FIT_FORMATS)
 @colour_option
 @include
@@ -55,11 +55,13 @@ def command(
     output: str | None,
     **flags: Unpack[ExplainFlags],
 ) -> None:
-    """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
+    """Show which NodePool takes the pods of each workload, on which instance type, and why the others refuse
+    them.
 
-    Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
-    limits, taints, node selector and affinity, and by requests beside the DaemonSets of the tree. What depends on a
-    running cluster is not judged: other pods, webhooks that change pods, nodes that are there.
+    Each pod template is compared with each NodePool, as Karpenter does for one pod and a NodePool without
+    nodes: limits, taints, node selector, affinity, and requests together with those of DaemonSets in the
+    files. What depends on a running cluster is not judged: other pods, webhooks that change pods, existing
+    nodes.
 
     \b
     Examples:

@@ -63,7 +63,7 @@ Exit codes:
     "--crds",
     metavar="PATH",
     shell_complete=files,
-    help="CRDs of your own cluster (file or folder), in place of the bundled schemas.",
+    help="CRDs of your cluster (file or folder), instead of the bundled schemas.",
 )
 @include
 @exclude
@@ -72,11 +72,11 @@ Exit codes:
 def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[HashFlags]) -> None:
     """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
 
-    Karpenter replaces a node whose NodeClaim carries another hash than its NodePool or its EC2NodeClass. The hash is
-    that of the object as the API server of the release stores it: unknown fields pruned, defaults filled in. Where no
-    release is named, it is the one that the files beside the object state. Since
-    Karpenter 1.12 the hash of a class also covers the cluster's CA bundle. --live takes that from the classes of the
-    cluster; without it, the hash is that of everything else.
+    Karpenter replaces a node if the hash on its NodeClaim differs from that of its NodePool or EC2NodeClass.
+    nodelint hashes the object as the API server stores it: without unknown fields, and with defaults. If you
+    name no release, nodelint uses the one that the files state. Since Karpenter 1.12 the hash of a class also
+    covers the cluster's CA bundle. --live reads the bundle from the cluster's classes; without --live, the
+    bundle is not in the hash.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
 
     inventory = read_inventory(found)
     say_gaps(found, inventory, settings)
-    say_switched_off(list(inventory.objects()), "hashed all the same")
+    say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":

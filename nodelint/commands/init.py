@@ -46,11 +46,11 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written.")
-@click.option("--force", is_flag=True, help="Write a configuration over one that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing configuration.")
 @click.option(
     "--profile",
     type=WordChoice(list(_PROFILES)),
-    help="The groups of rules that run. Asked for on a terminal; else default.",
+    help="The groups of rules that run. Default: ask on a terminal, else `default`.",
 )
 def command(dry_run: bool, force: bool, profile: str | None) -> None:
     """Write a configuration and the pre-commit hook for this repository.

@@ -23,7 +23,9 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 
 @click.command(cls=GroupedCommand)
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
-@click.option("--tcp", "address", callback=_address, metavar="HOST:PORT", help="Listen there for one editor.")
+@click.option(
+    "--tcp", "address", callback=_address, metavar="HOST:PORT", help="Listen on this address for one editor."
+)
 def command(stdio: bool, address: tuple[str, int] | None) -> None:
     """Serve an editor: findings as you type, fixes, hover, completion.
 

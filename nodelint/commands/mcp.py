@@ -12,7 +12,7 @@ from nodelint.commands._shell_completion import files
 
 
 @click.command(cls=GroupedCommand)
-@click.option("--root", default=".", metavar="FOLDER", shell_complete=files, help="The folder that tools may name.")
+@click.option("--root", default=".", metavar="FOLDER", shell_complete=files, help="The folder that tools may read.")
 def command(root: str) -> None:
     """Serve an agent over the Model Context Protocol, on standard input and output.
 

@@ -60,7 +60,11 @@ Exit codes:
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
-    "--to", "target", required=True, type=WordChoice(["auto-mode", "karpenter"]), help="Whose objects they become."
+    "--to",
+    "target",
+    required=True,
+    type=WordChoice(["auto-mode", "karpenter"]),
+    help="What to convert the objects to.",
 )
 @click.option("--write", is_flag=True, help="Write the files. Default: print a diff.")
 @output_format
@@ -72,13 +76,14 @@ Exit codes:
 def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **flags: Unpack[DiffFlags]) -> None:
     """Move NodePools, classes and selectors between Karpenter and EKS Auto Mode.
 
-    An EC2NodeClass becomes a NodeClass of eks.amazonaws.com/v1, or the other way round. References, labels of
-    requirements and the node selectors and affinities of workloads move along. Comments, order and layout stay. A
-    field that the other side does not have is dropped or left, and named with its place and what to do.
+    An EC2NodeClass becomes a NodeClass of eks.amazonaws.com/v1, or the other way round. References, labels in
+    requirements, and the node selectors and affinities of workloads are converted as well. Comments, order
+    and layout stay. If the other side lacks a field, the report names the field, its place, whether it was
+    removed, and what to do.
 
-    Without --write, the diff is printed on standard output and the report on standard error. Files that come from
-    values of a chart or from variables of Terraform are edited where the value is written; what no edit reaches is
-    listed as a change by hand.
+    Without --write, the diff is printed on standard output and the report on standard error. A value that
+    comes from a chart's values file or a Terraform variable is edited where it is written. Changes that you
+    have to make by hand are listed.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ Exit codes:
     help="The git revision to compare with, read without touching the work tree. Default: where the branch left the"
     " default branch.",
 )
-@click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, in place of a revision.")
+@click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, instead of a revision.")
 @live_option
 @options_for(PLAN_FORMATS)
 @click.option("--fail-on", "gate", type=WordChoice(GATES), default="drift", show_default=True)
@@ -73,8 +73,8 @@ def command(
 ) -> None:
     """Show what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
 
-    The old side is taken for what the cluster holds, with no node drifted yet; the new side is applied as a whole,
-    and what it lacks is deleted.
+    The plan assumes that the cluster holds the old side and that no node has drifted. The new side is applied
+    as a whole: objects that it lacks are deleted.
 
     \b
     Examples:

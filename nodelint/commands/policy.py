@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 def command(action: Literal["audit", "deny"], **flags: Unpack[PolicyFlags]) -> None:
     """Print ValidatingAdmissionPolicies and their bindings for the rules that read one object alone.
 
-    The API server evaluates each policy when a NodePool or EC2NodeClass is created or updated. It needs Kubernetes
-    1.30. Thresholds that the configuration sets are written in.
+    The API server evaluates each policy when a NodePool or EC2NodeClass is created or updated. It needs
+    Kubernetes 1.30. The policies use the thresholds of the configuration.
 
     \b
     Examples:

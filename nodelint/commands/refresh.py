@@ -60,27 +60,31 @@ Exit codes:
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
-    "--region", "regions", multiple=True, metavar="NAME", help="May be repeated. Default: configuration, environment."
+    "--region",
+    "regions",
+    multiple=True,
+    metavar="NAME",
+    help="The AWS region. Repeatable. Default: configuration, environment.",
 )
 @click.option("--aws-profile", "profile", metavar="NAME", help="The AWS profile whose credentials are used.")
 @click.option(
     "--output",
     metavar="FILE",
     shell_complete=files,
-    help="Write the facts to this file, anew, instead of the cache.",
+    help="Write the facts to this file instead of the cache.",
 )
 @click.option(
     "--catalog",
     is_flag=True,
-    help="Ask the regions for their instance types, and where each is offered. No manifests are read.",
+    help="Ask only for instance types and their zones; read no manifests.",
 )
-@click.option("--fresh", is_flag=True, help="Ask everything again, and start the cache anew.")
+@click.option("--fresh", is_flag=True, help="Ask for all facts again, and replace the cache.")
 @click.option(
     "--timeout",
     type=click.FloatRange(1, 3600),
     default=60.0,
     metavar="SECONDS",
-    help="For the whole run. Default: 60.",
+    help="Time limit of the whole run. Default: 60.",
 )
 @click.option("--print-policy", is_flag=True, help="Print the minimal IAM policy that this command needs, and exit.")
 @exclude
@@ -96,10 +100,10 @@ def command(
     print_policy: bool,
     **flags: Unpack[RefreshFlags],
 ) -> None:
-    """Ask AWS what the manifests depend on: images, instance types, subnets and the like.
+    """Ask AWS for the facts that the manifests need: images, instance types, subnets and the like.
 
-    `nodelint check` and `nodelint explain` use the answers offline afterwards: for a while where they
-    are kept in the cache, for good where --output puts them into a file. Nothing is changed in AWS.
+    `nodelint check` and `nodelint explain` then use the answers offline. Answers in the cache expire; a file
+    that --output writes does not. nodelint changes nothing in AWS.
 
     \b
     Examples:
@@ -154,7 +158,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
     classes = [obj for obj in (*judged, *context_objects) if isinstance(obj, EC2NodeClass)]
     wanted = session.classes_at(classes, session.choose(found))
     if any(place[1:] != (session.settings.karpenter, session.settings.kubernetes) for place in wanted):
-        echo(f"Asked as {_releases(wanted)} would, as the files beside the classes state.")
+        echo(f"Asked as {_releases(wanted)} would: the files near the classes state this release.")
     return found, wanted
 
 

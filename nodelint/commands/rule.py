@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FOLDER",
     shell_complete=files,
-    help="A folder of rules of your own. Rules are code: they run.",
+    help="A folder of your own rules. Rules are code: nodelint runs them.",
 )
 @click.option(
     "--repository-rules/--no-repository-rules",
     default=None,
-    help="Run rules that stand in the repository under test, because its configuration or --rules names them."
+    help="Run rules of the repository under test that its configuration or --rules names."
     " Default: those that --rules names.",
 )
 @click.option(
     "--subject",
     metavar="SUBJECT",
-    help="List only rules about this: images, disks, spot, user data, ...; `nodelint rule` names all subjects.",
+    help="List only rules about a subject: images, disks, spot, user data, ...; `nodelint rule` lists them.",
 )
 @output_format
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @colour_option
 def command(name: str | None, subject: str | None, form: str, as_json: bool, **flags: Unpack[RuleFlags]) -> None:
-    """List the rules by subject, with your own and policies, or print one rule's page.
+    """List the rules by subject, your own rules and policies included, or print one rule's page.
 
-    A word that names no rule lists those about it: `nodelint rule gpu`.
+    A word that is not the name of a rule lists the rules about it: `nodelint rule gpu`.
 
     \b
     Groups, and the profiles in which they run:

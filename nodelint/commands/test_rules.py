@@ -35,15 +35,15 @@ Exit codes:
     "--config",
     metavar="FILE",
     shell_complete=files,
-    help="Default: the nearest nodelint.yaml or pyproject.toml.",
+    help="The configuration. Default: the nearest nodelint.yaml or pyproject.toml.",
 )
 def command(folders: Sequence[str], config: str | None) -> None:
-    """Try rules of your own, and policies of the configuration, over the examples that they show.
+    """Test your own rules, and policies of the configuration, with their examples.
 
-    Each FOLDER holds rules in Python; they are code, and run. The laws are those that nodelint's own rules keep:
-    among others, a rule finds something in each bad example and nothing in the good one, its fix makes the one of
-    the other in whatever form the file is written, and its messages are short. A policy is tried where it has `bad`
-    and `good`.
+    Each FOLDER holds rules in Python. They are code: nodelint runs them. The tests are those that nodelint's
+    own rules pass. Examples: a rule finds something in each bad example and nothing in the good one; its fix
+    turns the bad example into the good one in every layout of the file; its messages are short. A policy is
+    tested if it has `bad` and `good`.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ Exit codes:
     multiple=True,
     metavar="PATH",
     shell_complete=files,
-    help="Show what is wrong in these manifests too. Repeatable.",
+    help="Also check these manifests, and show findings that explain an error. Repeatable.",
 )
 @output_format
 @exclude
@@ -67,12 +67,13 @@ Exit codes:
 @colour_option
 @versions
 def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[TriageFlags]) -> None:
-    """Group the errors of a Karpenter controller by cause: what stays, and what passes by itself.
+    """Group the errors of a Karpenter controller by cause: those that stay, and those that pass by
+    themselves.
 
-    FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
-    it, what `kubectl get events` or `kubectl describe` prints, NodeClaims, NodePools and EC2NodeClasses with
-    their status, or a bare message; - or nothing is standard input. A log states its release; for the rest
-    name it with --karpenter-version.
+    FILE is a log of one or more controllers, from kubectl, stern, a container runtime or a log collector; the
+    output of `kubectl get events` or `kubectl describe`; NodeClaims, NodePools and EC2NodeClasses with their
+    status; or a single message. Without FILE, or with -, triage reads standard input. A log states its
+    release; for other inputs name it with --karpenter-version.
 
     \b
     Examples:

@@ -60,13 +60,17 @@ Exit codes:
     "--from",
     "old",
     metavar="VERSION",
-    help="The release that runs now. Default: of nodelint.yaml, or as files state it.",
+    help="The release that runs now. Default: from nodelint.yaml, else what the files state.",
 )
 @click.option("--to", "new", metavar="VERSION", help="The release to go to, or `next`. Default: the newest known.")
-@click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for the steps on the way.")
+@click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for intermediate steps.")
 @click.option("--format", "form", type=WordChoice(["text", "markdown", "json"]), default="text", show_default=True)
-@click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")
-@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--all", "everything", is_flag=True, help="List every place, and changes that manifests do not show.")
+@click.option(
+    "--fail-on",
+    type=WordChoice(["error", "warning", "never"]),
+    help="The lowest severity that makes the exit code 1. Default: error.",
+)
 @rendering_options
 @exclude
 @include
@@ -79,14 +83,15 @@ def command(
 ) -> None:
     """Show what an upgrade of Karpenter means for manifests, before you make it.
 
-    PATHS are files, folders (read with all below them) or - for standard input; default: this folder. The
-    report lists, each with its place: fields, labels and values that come, go or change their meaning, images,
-    permissions, feature gates and other settings of the controller, what replaces nodes, and findings of
-    `nodelint check` that appear or go away. What you have to do is listed as before, with and after the upgrade.
+    PATHS are files, folders (with everything below them) or - for standard input. Default: this folder. The
+    report lists, each with its place: fields, labels and values that are added, removed or change their
+    meaning; images, permissions, feature gates and other settings of the controller; changes that replace
+    nodes; and findings of `nodelint check` that appear or go away. Your tasks are grouped: before, with and
+    after the upgrade.
 
-    A line shows where a change matters, not that something is wrong there: an `error` is refused or stops working
-    unless it is changed, a `warning` acts otherwise, the rest is worth knowing. VERSION is a release such as
-    1.4.0, or 1.4 for its newest patch; --from takes 0.32 to 0.37 too.
+    A line shows where a change matters, which need not be a mistake: an `error` is refused or stops working
+    unless you change it, a `warning` behaves differently, and an `info` needs no action. VERSION is a release
+    such as 1.4.0, or 1.4 for its newest patch; --from takes 0.32 to 0.37 too.
 
     \b
     Examples:

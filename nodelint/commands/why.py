@@ -40,7 +40,7 @@ Exit codes:
     multiple=True,
     metavar="PATH",
     shell_complete=files,
-    help="Where the NodePools are written: edits name the file and the line. Repeatable.",
+    help="The files of the NodePools, so that edits name file and line. Repeatable.",
 )
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only this node or NodeClaim. Repeatable.")
 @click.option("--nodepool", "pools", multiple=True, metavar="NAME", help="Only nodes of this NodePool. Repeatable.")
@@ -62,11 +62,13 @@ def command(
     output: str | None,
     **flags: Unpack[WhyFlags],
 ) -> None:
-    """Show why each node stays: the first thing that keeps Karpenter from removing it, and what would change that.
+    """Show why each node stays: the first reason for which Karpenter does not remove it, and how to change
+    that.
 
-    DUMP is what kubectl prints of a cluster, as YAML or JSON: a file, a folder of them, or - for standard input.
-    The checks are those of Karpenter's disruption controller, in the order of its release, at the time of the run;
-    NODELINT_NOW names another time. What is not known is said, and no node is said to go that may stay.
+    DUMP is the output of kubectl as YAML or JSON: a file, a folder of files, or - for standard input. The
+    checks are those of Karpenter's disruption controller, in the order of the cluster's release, at the time
+    of the run; NODELINT_NOW sets another time. The report names unknown values. It never reports that a node
+    will go if the node may stay.
 
     \b
     Examples:

@@ -309,7 +309,8 @@ def named_rules(settings: Settings) -> list[str]:
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
     """The error for a name that no rule has."""
-    return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
+    hint = did_you_mean(name, rules)
+    return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
 
 
 def _text(value: object, where: str) -> str:

@@ -176,7 +176,7 @@ def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None
         if isinstance(term, dict) and "id" in term and len(term) > 1:
             for name in [name for name in term if name != "id"]:
                 del term[name]
-            result.notes.append("an image term with an id is looked up by the id alone: what stood beside it is gone")
+            result.notes.append("an image term with an id takes no other field: the other fields are removed")
     if family == "Ubuntu":
         # AL2 and Ubuntu take the same user data; their default volumes differ.
         spec["amiFamily"] = "AL2"

@@ -88,7 +88,7 @@ def provisioner(value: Plain, partial: bool) -> Migration:
         spec["weight"] = old["weight"]
     disruption = _provisioner_disruption(old, partial)
     if "ttlSecondsAfterEmpty" in old and disruption.get("consolidationPolicy") == "WhenEmptyOrUnderutilized":
-        result.notes.append("ttlSecondsAfterEmpty beside consolidation was refused: consolidation it is")
+        result.notes.append("the API server refused ttlSecondsAfterEmpty with consolidation: consolidation is kept")
     if disruption:
         spec["disruption"] = disruption
     if not partial:
@@ -289,7 +289,7 @@ def selector_terms(selector: Any, selected: str) -> list[Plain]:
         if isinstance(wrong, str) and not _IDS[selected].fullmatch(wrong):
             raise Blocked(f"`{wrong}` of {selected} is not an id")
         if "id" in term and len(term) > 1:
-            raise Blocked(f"{selected} has ids beside tags: a term of v1 takes an id alone")
+            raise Blocked(f"{selected} has ids and tags: a term of v1 with an id takes no tags")
         terms.append(term)
     if not terms:
         raise Blocked(f"{selected} selects nothing")

@@ -215,7 +215,7 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
         return
     hold_to_line_feeds(node.source)
     if node.style == "block" and _layout(node).explicit:
-        raise NotEditable("a key is written with `?`, and keys beside it are not edited")
+        raise NotEditable("a key is written with `?`, and nodelint does not edit such mappings")
     document = document_of(node)
     if document.templated and _is_among_code(node, document):
         raise NotEditable("there is template code in between")

@@ -145,6 +145,7 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
         pods = sum(most.left.values())
         not_counted.append(f"{counted(pods, 'pod')} that no node is launched for, as limits or other pods forbid it")
     notes = _notes(tree, counted_workloads, most)
+    not_counted += _say_types(most) if most is not None else ()
     not_counted += _say_not_packed(counted_workloads)
     return FleetCost(tuple(counted_workloads), least, most, tuple(not_counted), tuple(notes), region, date)
 
@@ -160,7 +161,7 @@ def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost]
         replicas = scalers.replicas_of(fit.workload)
         why = _why_left_out(fit, replicas)
         if why is None:
-            bounds = replicas._replace(least=0) if fit.elsewhere else replicas
+            bounds = replicas._replace(least=0) if fit.elsewhere or fit.static_pools else replicas
             found.append(WorkloadCost(fit, bounds))
         else:
             reasons.setdefault(why, []).append(fit.workload.label)
@@ -278,7 +279,7 @@ def _static_count(pool: EmptyPool) -> int | None:
     """How many nodes a static pool keeps; None where that is not known, and for any other pool."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _say_static(pools: Iterable[EmptyPool]) -> list[str]:
@@ -318,7 +319,7 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         )
     scaled = [w for w in workloads if w.replicas.least != w.replicas.most]
     if scaled:
-        reasons = dict.fromkeys(w.replicas.why or "a node group may take its pods" for w in scaled)
+        reasons = dict.fromkeys(w.replicas.why or _where_else(w.fit) for w in scaled)
         shown = ", ".join([*reasons][:3]) + (", …" if len(reasons) > 3 else "")
         yield f"{counted(len(scaled), 'workload')} with bounds for the number of pods ({shown})"
     yield (
@@ -327,9 +328,20 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
     )
 
 
+def _where_else(fit: WorkloadFit) -> str:
+    return f"nodes of {'a node group' if fit.elsewhere else 'a static pool'} may take its pods"
+
+
 def _asks(fit: WorkloadFit) -> bool:
     pod = pod_of(fit.workload)
     return pod is not None and any(pod.requests.get(resource) for resource in ("cpu", "memory"))
+
+
+def _say_types(bill: Bill) -> list[str]:
+    """The pools of nodes whose types are not known in full: what is not known can only take types away."""
+    names = sorted({str(node.pool.name) for node in bill.nodes if not node.pool.resolution.complete})
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return [f"which of the types of {shown} are left by what is not known of it"] if names else []
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _HOLDS = "holds NodePools or EC2NodeClasses"
 _OF_RENDERING = ("overlay", "chart")
-"""Kinds of what was not rendered by a program, and was judged all the same."""
+"""Kinds of what was not rendered by a program, and was judged anyway."""
 
 
 def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = ()) -> list[Gap]:

@@ -137,7 +137,7 @@ class Trial:
             yield law, f"it has {len(found) - good} bad and {good} good examples"
         unknown = [name for name in rule.gives_way_to if name not in self.rules]
         if unknown:
-            yield "The rules that it gives way to exist.", f"there is no rule {', '.join(unknown)}"
+            yield "The rules in gives_way_to exist.", f"there is no rule {', '.join(unknown)}"
         if rule.summary.endswith(":"):
             yield "The first line of a page is a whole sentence.", rule.summary
         try:

@@ -18,7 +18,7 @@ from nodelint.text import Source, reread
 _ROUNDS = 25
 
 _UNSEEN = "it would stand inside the code of the template"
-_TOGETHER = "beside the others it would make another finding, or replace nodes"
+_TOGETHER = "together with the other fixes it would cause another finding, or replace nodes"
 
 Judge = Callable[[Sequence[Source], LintRequest], Report]
 """What judges sources as `lint` does."""

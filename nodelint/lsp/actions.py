@@ -147,7 +147,10 @@ def _ignored(source: Source, result: Result) -> Edit | None:
     above = Edit(source, start, start, f"{indent}{comment}{source.newline}")
     for edit in (behind, above):
         moved = at + (len(edit.text) if edit is above else 0)
-        new = reread(source, apply(source.text, [edit]))
+        edited = apply(source.text, [edit])
+        new = reread(source, edited)
+        if not any(document.root for document in new.documents):  # a values file names no kind of object
+            new = Source.from_text(source.path, edited, ".")
         if len(new.problems) <= len(source.problems) and any(
             result.rule.name in suppression.rules
             and suppression.scope is not None

@@ -239,7 +239,7 @@ class Server(LanguageServer):
                 except Superseded:
                     raise
                 except Exception:
-                    # The texts of other folders are judged all the same; of these stays what was published.
+                    # The texts of other folders are judged anyway; of these stays what was published.
                     _log.exception("internal error, please report it")
                     reports += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
             self._took = thread_time() - began

@@ -261,7 +261,7 @@ class NodePool(Object):
     def find_field(self, *path: str) -> Node | None:
         """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
-        The API server refuses a misplaced field. What its author meant is judged all the same, and its absence from
+        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from
         where it belongs is no finding beside that.
         """
         found = self.node.find(*path)

@@ -57,7 +57,7 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
             "a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod"
         )
     else:
-        sentences.append(f"a node whose pods may not be evicted goes after {found.grace} all the same")
+        sentences.append(f"a node whose pods may not be evicted goes after {found.grace} anyway")
     if found.expire is not None:
         sentences.append(f"nodes expire after {found.expire} whatever the budgets say")
     return sentences

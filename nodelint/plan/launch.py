@@ -20,7 +20,10 @@ class Price(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """How many types are left on both sides (0 where there is no such side), and what one side alone has."""
+    """How many types are left on both sides (0 where there is no such side), and what one side alone has.
+
+    Of a side that is not known, what stands for something else may leave fewer, and another type may be the cheapest.
+    """
 
     before: int
     after: int
@@ -30,13 +33,27 @@ class Launch(NamedTuple):
     images_lost: tuple[str, ...]
     cheapest_before: Price | None
     cheapest_after: Price | None
+    before_known: bool = True
+    after_known: bool = True
+
+    def show_counts(self) -> tuple[str, str]:
+        """Return how many types are left on both sides, in words."""
+        sides = ((self.before, self.before_known), (self.after, self.after_known))
+        before, after = (f"{count:,}" if known or not count else f"at most {count:,}" for count, known in sides)
+        return before, after
+
+    @property
+    def cheapest_known(self) -> bool:
+        """Whether the cheapest type of both sides is known."""
+        return self.before_known and self.after_known
 
 
 def launch(before: Resolution | None, after: Resolution | None, region: str) -> Launch:
     """Compare what two resolutions of a pool let launch; prices are those of `region` on demand."""
     if before is not None and before is after:
         count, cheapest = len(before.launchable), _cheapest(before, region)
-        return Launch(count, count, (), (), (), (), cheapest, cheapest)
+        known = before.complete
+        return Launch(count, count, (), (), (), (), cheapest, cheapest, known, known)
     gained, lost = _only(after, before), _only(before, after)
     was, now = _images(before), _images(after)
     return Launch(
@@ -48,6 +65,8 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
         images_lost=tuple(image for image in was if image not in now),
         cheapest_before=_cheapest(before, region),
         cheapest_after=_cheapest(after, region),
+        before_known=before is None or before.complete,
+        after_known=after is None or after.complete,
     )
 
 

@@ -84,4 +84,4 @@ def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool |
     if has_gate and terminates_first:
         return None
     gate = ", unless the feature gate TerminateFirstDrift is on" if has_gate and terminates_first is None else ""
-    return f"`limits.nodes` leaves no room for a replacement beside `replicas: {number}`{gate}"
+    return f"`limits.nodes` leaves no room for a replacement on top of `replicas: {number}`{gate}"

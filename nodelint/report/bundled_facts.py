@@ -42,7 +42,7 @@ def bundled_facts() -> Iterator[BundledFact]:
     following = ahead()
     if following is not None:
         origin = f"main branch of the Karpenter AWS provider, commit {following.commit}"
-        yield BundledFact(f"next, which is to be {following.version}", origin, following.date)
+        yield BundledFact(f"next, the coming {following.version}", origin, following.date)
     for name, what in _TABLES.items():
         facts = table(name)
         yield BundledFact(what, facts["origin"], facts["date"])

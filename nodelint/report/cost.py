@@ -51,7 +51,9 @@ def headline(cost: FleetCost) -> str:
 
 
 def _range(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    """More pods may need less, where limits or other pods leave some of them without a node."""
+    low, high = sorted((least, most))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _lines(cost: FleetCost, width: int) -> Iterator[str]:

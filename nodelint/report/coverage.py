@@ -65,7 +65,7 @@ def cover(report: Report) -> Coverage:
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
 
 
-_UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
+_UNCLAIMED = "is only patched here, and no kustomization.yaml in its folder or above names it"
 
 
 def _unknown(obj: Object, field: str, node: Node, decides: bool, reason: str = "has no value yet") -> Gap:
@@ -140,7 +140,7 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
 
 
 def switched_off_lines(
-    switched_off: Iterable[tuple[Object, str]], most: int | None, done: str = "judged all the same"
+    switched_off: Iterable[tuple[Object, str]], most: int | None, done: str = "judged anyway"
 ) -> list[str]:
     """Which objects Terraform does not create and why, in a line, or none; `done` is what is done with them."""
     places = [(obj.label, find_object_place(obj), reason) for obj, reason in switched_off]

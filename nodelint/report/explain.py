@@ -307,7 +307,7 @@ def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(f"no type meets both {both}", width, "   ")
     for line in resolution.lines:
         if line.removed_alone > 0:
-            yield from wrap(f"{line.removed_alone:,} would be left without {_short(line, resolution)}", width, "   ")
+            yield from wrap(f"{line.removed_alone:,} would remain without {_short(line, resolution)}", width, "   ")
 
 
 def _short(line: LineEffect, resolution: Resolution) -> str:

@@ -144,7 +144,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
     """How many values each minValues wants, how many there are, and how many the cheapest types have."""
     few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
-    relaxed = "minValuesPolicy is BestEffort: types are launched all the same"
+    relaxed = "minValuesPolicy is BestEffort: types are launched anyway"
     unmet = relaxed if resolution.min_values_relaxed else "under the policy Strict nothing is launched"
     for least in resolution.min_values:
         if least.have is None:

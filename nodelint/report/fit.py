@@ -279,7 +279,7 @@ def _say_daemons(refusal: PoolRefusal) -> str:
     requests = add_requests(daemon.pod.requests for daemon in refusal.daemons)
     amounts = shown_requests({resource: amount for resource, amount in requests.items() if resource != "pods"})
     verb = "takes" if len(refusal.daemons) == 1 else "take"
-    return f"beside {', '.join(first)}{more}, which {verb} {amounts} of each node"
+    return f"together with {', '.join(first)}{more}, which {verb} {amounts} of each node"
 
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:

@@ -77,15 +77,15 @@ def sources_list(rule: Rule) -> str:
 def silence_text(rule: Rule) -> str:
     """How a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
     settings = (
-        f"In `nodelint.yaml`, `ignore: [{rule.name}]` leaves the rule out, and "
-        f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` leaves it out for some files.'
+        f"In `nodelint.yaml`, `ignore: [{rule.name}]` turns the rule off, and "
+        f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` turns it off for some files.'
     )
     if rule.on is Suppression:
         return f"## Silence it\n\n{settings}"
     return (
-        "## Silence it\n\nWhere it is right as it is, say why beside it: "
-        f"`# nodelint: ignore[{rule.name}] <reason>`, at the end of the line, or on the line above the object for "
-        f"all of it. {settings}"
+        "## Silence it\n\nIf you accept the finding, add a comment with the reason: "
+        f"`# nodelint: ignore[{rule.name}] <reason>`. At the end of a line it covers that line; on the line above an "
+        f"object it covers the whole object. {settings}"
     )
 
 
@@ -97,7 +97,7 @@ def since_text(rule: Rule) -> str:
 def former_list(rule: Rule) -> str:
     """The names that a rule had before, as a sentence."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
-    return f"Former names, which go on working: {names}." if names else ""
+    return f"Former names, which still work: {names}." if names else ""
 
 
 def sections(rule: Rule, shipped: bool = True) -> list[str]:

@@ -242,7 +242,9 @@ def _funnels(plan: PoolPlan) -> str:
         return ""
     sides = [("Before", plan.before), ("After", plan.after)]
     boxes = "".join(f"<div><h4>{title}</h4>{_funnel(side)}</div>" for title, side in sides if side is not None)
-    prices = f"{price(launched.cheapest_before)} before, {price(launched.cheapest_after)} after"
+    prices = "not known"
+    if launched.cheapest_known:
+        prices = f"{price(launched.cheapest_before)} before, {price(launched.cheapest_after)} after"
     return f"<h3>What it can launch</h3><div class=funnels>{boxes}</div><p>Cheapest on demand: {_text(prices)}</p>"
 
 

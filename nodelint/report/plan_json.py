@@ -112,6 +112,7 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
         "instanceTypes": {
             "before": plan.launch.before,
             "after": plan.launch.after,
+            "known": {"before": plan.launch.before_known, "after": plan.launch.after_known},
             "gained": list(plan.launch.gained),
             "lost": list(plan.launch.lost),
         },

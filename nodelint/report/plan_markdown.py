@@ -239,7 +239,8 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
     if pool.deleted:
         return
     if launched.gained or launched.lost:
-        yield f"instance types: {launched.before:,} before, {launched.after:,} after"
+        before, after = launched.show_counts()
+        yield f"instance types: {before} before, {after} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
         if names and launched.after:
             families = by_family(names)
@@ -250,5 +251,5 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
     ):
         yield from (f"{what}: {_code(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
-    if was != now and was is not None and now is not None:
+    if was != now and was is not None and now is not None and launched.cheapest_known:
         yield f"cheapest on demand: {_code(price(was))} before, {_code(price(now))} after"

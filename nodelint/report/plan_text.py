@@ -135,10 +135,12 @@ def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
         if pool.stopped is not None:
             return
         if launched.after:
-            cheapest = f", from {price(launched.cheapest_after)}" if launched.cheapest_after is not None else ""
-            yield f"    can launch {counted(launched.after, 'instance type')}{cheapest}"
+            at_most = "" if launched.after_known else "at most "
+            named = launched.cheapest_after is not None and launched.after_known
+            cheapest = f", from {price(launched.cheapest_after)}" if named else ""
+            yield f"    can launch {at_most}{counted(launched.after, 'instance type')}{cheapest}"
     elif launched.gained or launched.lost:
-        yield f"    instance types {launched.before:,} -> {launched.after:,}"
+        yield f"    instance types {' -> '.join(launched.show_counts())}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
             if names and launched.after:  # a pool without any type has lost all of them
                 yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
@@ -146,7 +148,7 @@ def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
         for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
             yield from (f"    {sign} image {printable(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
-    if was != now and was is not None and now is not None:
+    if was != now and was is not None and now is not None and launched.cheapest_known:
         yield f"    cheapest on demand {price(was)} -> {price(now)}"
 
 

@@ -229,6 +229,6 @@ def _wants(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
         if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
             unjudged.setdefault(skip.reason, []).append(skip.rule)
     for reason, names in unjudged.items():
-        yield printable(f"Not run for lack of facts from AWS: {_few(names, verbose)}: {reason}.")
+        yield printable(f"Not run because a fact from AWS is missing: {_few(names, verbose)}: {reason}.")
     if verbose and (rules := _without_facts(skipped)):
         yield f"Not run without facts from AWS (`nodelint refresh` gets them): {', '.join(rules)}."

@@ -79,13 +79,16 @@ def is_script(source: SourceText) -> bool:
     return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
 
 
-def read(source: SourceText, host: str) -> Iterator[Reading]:
-    """The manifests inside a text of a known kind, in their order. Nothing is raised."""
+def read(source: SourceText, host: str, start: int = 0, end: int | None = None) -> Iterator[Reading]:
+    """The manifests inside a text of a known kind, in their order. Nothing is raised.
+
+    Of a form's text, those from `start` to `end`.
+    """
     text = source.text
     row = TABLE.of_host(host)
     names_group = re.search(groups_of(source), text) is not None
     if row is not None and (names_group or row.load().may_embed(source)):
-        yield from row.load().read_embedded(source, 0, len(text))
+        yield from row.load().read_embedded(source, start, len(text) if end is None else end)
     if row is not None or not names_group:
         return
     if host == "shell":

@@ -322,6 +322,8 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
         return None
+    if document.host == "terraform" and (near := _reread_near(source, index, text)) is not None:
+        return near
     shown, at = [], 0
     for other in sorted(source.documents, key=lambda other: other.start):
         begin, end = other.start, other.end
@@ -334,12 +336,45 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
         ]
         at = end
     new = Source.from_text(source.path, "".join(shown) + text[at:], source.also)
+    if len(new.text) != len(text):
+        return None
+    new.text = text
+    return _with_reread(source, index, new)
+
+
+def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
+    """The same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
+
+    A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
+    """
+    from nodelint.text.embedded import host_of, read
+
+    host = host_of(source.path)
+    if host is None:
+        return None
+    document, by = source.documents[index], len(text) - len(source.text)
+    for count in _NEIGHBOURS:
+        before = [other.end for other in source.documents[max(0, index - 2 * count) : index]]
+        after = [other.start for other in source.documents[index + 1 : index + 1 + 2 * count]]
+        before = sorted(end for end in before if end <= document.start)[-count:]
+        after = sorted(start for start in after if start >= document.end)[:count]
+        new = Source(source.path, text, source.also)
+        start, end = min(before, default=0), max(after, default=len(source.text)) + by
+        new._take(read(new, host, start, end))
+        found = _with_reread(source, index, new)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
+    """The others, with a document that was read within a `new` text; None where it is not as before."""
+    document, by = source.documents[index], len(new.text) - len(source.text)
     found = [other for other in new.documents if other.start == document.start and other.host == document.host]
     if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
         return None
-    if len(new.text) != len(text) or len(new.problems) + len(new.set_aside):
+    if len(new.problems) + len(new.set_aside):
         return None
-    new.text = text
     new.part, new.encoding = source.part, source.encoding
     return _between_others(source, index, new, found[0])
 
@@ -379,6 +414,8 @@ _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
 _DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
+_NEIGHBOURS = (1, 8)
+"""Documents on each side of one that is read anew in a file of Terraform, so many at first, then more."""
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from nodelint.text.yaml.held_yaml import hold
 from nodelint.triage.logs import LogLine
 from nodelint.triage.times import instant
 
@@ -35,6 +36,12 @@ _NODE = re.compile(r"\bnode/")
 _CLAIM = re.compile(r"\bnodeclaim/([\w.-]+)")
 
 
+_NO_STATUS = (
+    "holds objects without `status`: `nodelint check` judges manifests, and "
+    "`kubectl get nodeclaims,nodepools,ec2nodeclasses -o yaml` prints the status that triage reads"
+)
+
+
 def is_objects(head: str) -> bool:
     """Whether a text begins as YAML or JSON of Kubernetes objects."""
     return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
@@ -43,17 +50,20 @@ def is_objects(head: str) -> bool:
 def of_objects(text: str) -> tuple[list[LogLine], bool]:
     """Entries of the events and conditions in YAML or JSON, oldest first, and whether anything is Karpenter's.
 
-    ValueError where it is neither.
+    Raise ValueError if it is neither, or if it holds Karpenter's objects and none has a status.
     """
     found: list[LogLine] = []
-    own = False
+    own = without_status = False
     for number, obj in enumerate(_objects(text), 1):
         if obj.get("kind") == "Event" or "involvedObject" in obj or "regarding" in obj:
             entry = _event(obj, number)
             found += [entry] if entry else []
         else:
             found += conditions_of(obj, number)
-            own = own or _text(obj, "kind") in _OWN
+            if _text(obj, "kind") in _OWN:
+                own, without_status = own or "status" in obj, without_status or "status" not in obj
+    if without_status and not own and not found:  # a manifest has no failures to show, which is no all-clear
+        raise ValueError(_NO_STATUS)
     return sorted(found, key=lambda entry: (entry.time is not None, entry.time or 0.0)), own or bool(found)
 
 
@@ -208,8 +218,9 @@ def _yaml(text: str) -> list[Any]:
     import yaml
 
     try:
+        hold(text)
         return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text: a time, too
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ValueError(f"is not YAML{where}: {getattr(error, 'problem', None) or error}") from None

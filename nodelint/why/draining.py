@@ -34,7 +34,7 @@ def explain_removal(state: NodeState, pdbs: DisruptionBudgets, now: datetime, re
     group = [pod for pod in waiting if pod.drain_group == waiting[0].drain_group]
     blocked_pod = _find_held(group, pdbs, now, release)
     more = f"; {counted(len(waiting), 'pod')} still to go" if len(waiting) > 1 else ""
-    end = f"; from {shown_time(deadline)} on it goes all the same (terminationGracePeriod)" if deadline else ""
+    end = f"; from {shown_time(deadline)} on it goes anyway (terminationGracePeriod)" if deadline else ""
     never = "" if deadline else "; without terminationGracePeriod nothing ends the wait"
     if blocked_pod is None:
         first = group[0]

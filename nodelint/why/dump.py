@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.text.yaml.held_yaml import hold
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.values import Plain, listed, mapping, text
 
@@ -141,9 +142,8 @@ def _any_yaml(path: str, written: str) -> list[Any]:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        hold(written)
         return list(yaml.load_all(written, Loader=loader))
-    except RecursionError:
-        raise ValueError(f"{path}: {_TOO_DEEP}") from None
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{mark.line + 1}:{mark.column + 1}: " if mark is not None else ""

@@ -77,6 +77,17 @@ def test_a_file_that_cannot_be_read_is_no_object_that_was_judged(nodelint: Run, 
     assert "2 errors: 2 files could not be read, and nothing in them was judged" in last
 
 
+@pytest.mark.parametrize("text", [POOL, CLASS, POOL + "---\n" + CLASS], ids=["pool", "class", "both"])
+def test_triage_of_a_manifest_is_no_all_clear(nodelint: Run, tmp_path: Path, text: str) -> None:
+    put(tmp_path, text)
+    done = nodelint("triage", "pool.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pool.yaml holds objects without `status`: `nodelint check` judges manifests" in done.stderr
+    put(tmp_path, text + "status: {conditions: [{type: Ready, status: 'True'}]}\n")
+    done = nodelint("triage", "pool.yaml")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "No failures.")
+
+
 CHART = {
     "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
     "c/values.yaml": "pool: {name: a}\n",
@@ -116,6 +127,7 @@ WRONG = {
     "completion bsh": "did you mean `bash`?",
     "hash --live kubctl": "did you mean `kubectl`?",
     "check --select imges": "did you mean `images`?",
+    "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
     "check --isolated --config a.yaml": "--isolated and --config exclude each other",
     "check --stdin-filename a.yaml .": "give `-` as a path too",
 }

@@ -563,7 +563,7 @@ def test_a_family_without_terms_means_its_newest_image(family: str, alias: str) 
         (CLASS + "  blockDeviceMappings: [{ebs: {volumeSize: 102400Mi}}]\n", "102400Mi"),
         (PROVISIONER.replace("  instanceProfile: node\n", ""), "instanceProfile"),
         (PROVISIONER.replace("  instanceProfile: node\n", "  launchTemplate: x\n"), "launchTemplate"),
-        (PROVISIONER.replace("    aws-ids: sg-1, sg-2\n", "    aws-ids: sg-1\n    a: b\n"), "id alone"),
+        (PROVISIONER.replace("    aws-ids: sg-1, sg-2\n", "    aws-ids: sg-1\n    a: b\n"), "ids and tags"),
         (PROVISIONER.replace("sg-2", "sg_2"), "sg_2"),
         (
             PROVISIONER.replace("    name: batch # below\n", "    kind: Other\n    name: batch\n"),

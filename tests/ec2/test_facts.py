@@ -383,7 +383,7 @@ def test_diff_says_where_the_images_of_a_pool_are_not_known(nodelint: Run, tmp_p
     pool = POOLS.replace("NAME", "web").replace("CLASS", "default")
     (tmp_path / "pools.yaml").write_text(pool, encoding="utf-8")
     output = nodelint("snapshot", "diff", "a.json", "b.json", ".").stdout
-    assert "    ? web (pools.yaml:3), EC2NodeClass default  cannot be told: not every image is known" in output
+    assert "    ? web (pools.yaml:3), EC2NodeClass default  unknown: not every image is known" in output
     assert nodelint("snapshot", "diff", "a.json", "b.json", "missing.yaml").returncode == 2
 
 

@@ -193,3 +193,28 @@ def test_a_plan_says_what_a_change_costs(nodelint: Run, tmp_path: Path) -> None:
     assert "| cost |" in comment and "not known: savings plans" in comment
     (tmp_path / "new" / "all.yaml").write_text((tmp_path / "old" / "all.yaml").read_text())
     assert "cost" not in json.loads(nodelint("plan", "new", "--old", "old", "--format", "json").stdout)
+
+
+@pytest.mark.parametrize("replicas", ["-1", "'2'", "1.5", "true", "x", "[2]"])
+def test_what_is_no_number_of_nodes_is_not_reckoned_with(replicas: str, nodelint: Run, tmp_path: Path) -> None:
+    cost = cost_of(nodelint, tmp_path, pool(), pool("kept", more=f"replicas: {replicas}"), workload())
+    assert not cost["complete"]
+    assert [node["nodePool"] for node in cost["least"]["byPoolAndType"] if node["static"]] == []
+    assert "the number of nodes of static pool kept" in cost["notCounted"]
+
+
+def test_nodes_of_a_static_pool_may_have_room_for_all_pods(nodelint: Run, tmp_path: Path) -> None:
+    cost = cost_of(nodelint, tmp_path, pool(), pool("kept", more="replicas: 2"), workload())
+    static = 2 * price("m7i.large")
+    assert cost["least"]["pricePerHour"] == pytest.approx(static)
+    assert cost["most"]["pricePerHour"] == pytest.approx(static + price("m7i.xlarge"))
+    assert "1 workload with bounds for the number of pods (nodes of a static pool may take its pods)" in cost["notes"]
+
+
+def test_a_requirement_that_is_not_known_leaves_no_sum_that_is(nodelint: Run, tmp_path: Path) -> None:
+    unknown = "        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ['${cpus}']}\n"
+    cost = cost_of(nodelint, tmp_path, pool() + unknown, workload())
+    assert not cost["complete"]
+    assert any("which of the types of default are left" in reason for reason in cost["notCounted"])
+    text = nodelint("fit", ".", "--cost").stdout
+    assert "empty pools: at least 1 node" in text

@@ -259,7 +259,7 @@ REF = "podTemplateRef: {name: spare}"
         ("batch}", "web}", "false", []),
         ("  replicas: 2\n", "", "false", ["`podTemplateRef` without `replicas` or `limits`"]),
         (REF, f"{REF}\n  scalableRef: {{kind: Deployment, name: web}}", "false", ["both `podTemplateRef` and"]),
-        (REF, f"{REF}\n  percentage: 20", "true", ["`percentage` is not read beside `podTemplateRef`"]),
+        (REF, f"{REF}\n  percentage: 20", "true", ["`percentage` has no effect with `podTemplateRef`"]),
         (f"  {REF}\n", "", "true", ["the buffer names neither `podTemplateRef` nor `scalableRef`"]),
         (f"  {REF}\n", "", "false", []),
         (REF, "scalableRef: {kind: Rollout, name: web}", "true", ["no `scalableRef` of kind `Rollout`"]),

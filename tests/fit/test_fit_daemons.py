@@ -153,7 +153,9 @@ def test_the_daemon_set_that_is_in_the_way_is_named(tmp_path: Path, nodelint: Ru
     other = workload("DaemonSet", "other", {})
     write(tmp_path, {"pool.yaml": pool("p"), "web.yaml": web, "agent.yaml": AGENT, "other.yaml": other})
     shown = nodelint("fit", ".", "--workload", "web").stdout
-    assert "beside DaemonSet/agent (agent.yaml:4), which takes {cpu: 1} of each node" in shown
+    assert "together with DaemonSet/agent (agent.yaml:4), which takes {cpu: 1} of each node" in " ".join(
+        shown.split()
+    )
     write(tmp_path, {"agent.yaml": workload("DaemonSet", "agent", {**asking("10m"), **port})})
     shown = nodelint("fit", ".", "--workload", "web").stdout
     assert "port 9100/TCP of the node is taken by DaemonSet/agent (agent.yaml:4)" in shown

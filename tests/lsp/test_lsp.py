@@ -559,6 +559,19 @@ def test_a_comment_silences_the_rule_where_it_stands(editor: Editor, repository:
     assert "operater: In  # why not  # nodelint: ignore[unknown-field]\n" in editor.texts[uri]
 
 
+def test_a_comment_in_a_file_of_values_silences_the_rule(editor: Editor, repository: Path) -> None:
+    (repository / "templates").mkdir()
+    (repository / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 1.0.0\n", encoding="utf-8")
+    pool = POOL.replace("[g5g]", "{{ toJson .Values.families }}")
+    (repository / "templates" / "pool.yaml").write_text(pool, encoding="utf-8")
+    uri = editor.open(repository / "values.yaml", "families: [g5.g]\n")
+    assert editor.codes(uri) == ["unknown-value"]
+    (ignore,) = (action for action in editor.actions(uri) if action.title == "Ignore unknown-value here")
+    editor.apply(ignore)
+    assert editor.codes(uri) == []
+    assert editor.texts[uri] == "families: [g5.g]  # nodelint: ignore[unknown-value]\n"
+
+
 def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
     pool = yaml.safe_load(POOL)
     pool["spec"]["wieght"] = 10

@@ -235,7 +235,7 @@ def test_text_when_requirements_leave_nothing() -> None:
     shown = text(clash, kubernetes="1.31")
     assert "=> none of 1,363 instance types meets the requirements" in shown
     assert "no type meets `karpenter.k8s.aws/instance-cpu In 3`" in shown
-    assert "24 would be left without `karpenter.k8s.aws/instance-cpu In 3`" in shown
+    assert "24 would remain without `karpenter.k8s.aws/instance-cpu In 3`" in shown
     assert "Cheapest" not in shown
     assert "Images\n" not in shown
 

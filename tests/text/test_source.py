@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.forms.terraform.hcl import Text
 from nodelint.model.documents import objects
 from nodelint.text import UNKNOWN, Node, Source, reread, reread_document
 from nodelint.text.nodes import SourceText
@@ -15,6 +16,11 @@ from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml import compose as compose_module
 from nodelint.text.yaml.compose import _compose_again, compose
 from tests.conftest import ROOT
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def root(text: str, mark: str = "# karpenter\n") -> Node:
@@ -486,6 +492,50 @@ def test_documents_that_no_edit_touches_are_not_read_again() -> None:
     contents = list(objects(before))
     after = reread_document(before, 1, PAIR.replace("name: b", "name: other"))
     assert [old is new for old, new in zip(contents, objects(after), strict=True)] == [True, False, True]
+
+
+def _heredocs(count: int) -> str:
+    """Return a file of Terraform with so many pairs, each pair in a heredoc, in one with quotes around it."""
+    pairs = (PAIR.replace("name: ", f"name: p{n}") for n in range(count))
+    return "".join(f'resource "k" "p{n}" {{\n  yaml_body = <<EOF\n{text}EOF\n}}\n' for n, text in enumerate(pairs))
+
+
+@pytest.mark.parametrize(
+    "written", ["longer-name", "", "[", "${name}", '"', "EOF", "x}\nEOF\n#", "1}\n---\nkind: {karpenter: x"]
+)
+@pytest.mark.parametrize("name", ["p0a", "p4b", "p7c"])
+def test_a_document_of_a_heredoc_read_anew_is_what_it_is_in_the_whole_text(name: str, written: str) -> None:
+    before = Source.from_text("a.tf", _heredocs(8))
+    index = next(n for n, d in enumerate(before.documents) if name in before.text[d.start : d.end])
+    text = before.text.replace(f"name: {name}", f"name: {written}")
+    left, whole = reread_document(before, index, text), reread(before, text)
+    assert len(left.documents) == len(whole.documents)
+    assert [repr(o) for o in objects(left)] == [repr(o) for o in objects(whole)]
+    assert [o.name for o in objects(left)] == [o.name for o in objects(whole)]
+    assert [(p.offset, p.message) for p in left.problems] == [(p.offset, p.message) for p in whole.problems]
+    new, expected = left.documents[index], whole.documents[index]
+    assert (new.start, new.end) == (expected.start, expected.end)
+
+
+def test_a_heredoc_read_anew_costs_no_more_in_a_file_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    begin = Text.__init__
+
+    def count(words: Text, text: str, start: int, end: int, *more: Any, **others: Any) -> None:
+        read.append(end - start)
+        begin(words, text, start, end, *more, **others)
+
+    def measure(pairs: int) -> int:
+        before = Source.from_text("a.tf", _heredocs(pairs))
+        read.clear()
+        for index in (12, 13, 14):
+            document = before.documents[index]
+            body = before.text[document.start : document.end].replace("name: p", "name: other")
+            reread_document(before, index, before.text[: document.start] + body + before.text[document.end :])
+        return sum(read)
+
+    monkeypatch.setattr(Text, "__init__", count)
+    assert 0 < measure(40) == measure(10)
 
 
 _SCALARS = (

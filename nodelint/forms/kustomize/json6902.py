@@ -165,7 +165,7 @@ def _take(target: YamlTree, path: str, at: Node | None) -> YamlTree:
     if holder.kind == "mapping":
         field = holder.fields.pop(step, None)
         if field is None:
-            raise BuildError(at, f"`{path}` is to be removed and is not there")
+            raise BuildError(at, f"`{path}` does not exist and cannot be removed")
         return field.value
     return holder.items.pop(_index(holder, step, at, len(holder.items)))
 

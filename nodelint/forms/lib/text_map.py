@@ -58,7 +58,7 @@ def make_built(
     )
 
 
-_GIVEN = "a file of values beside the chart's own has a part in it"
+_GIVEN = "it depends on a values file other than the chart's own"
 
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""

@@ -19,7 +19,7 @@ from nodelint.text import Node, Source, SourceText, reread, reread_document
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
 """Files whose literals are edited; values of YAML and JSON files are not."""
-_MOST_KEPT = 16
+_MOST_KEPT = 100
 """Changes of files of which what they come to is kept."""
 _MOST_READ_ANEW = 2_000_000
 """Characters of files that may be read anew to learn what changes of them come to, all together."""

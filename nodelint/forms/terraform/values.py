@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 _MOST_CALLS = 400
 """Calls of a module, or of a template, that are built."""
+_MOST_COMPARED = 1_000
+"""Calls of a module that are compared with each other."""
+_MOST_PARTS = 100
+"""Parts of a value that a call gives, as far as calls are compared."""
 _DOCUMENTS = "kubectl_path_documents"
 _DEEPEST = 10
 """Modules that call each other, as far as their arguments are followed."""
@@ -259,7 +263,9 @@ class Modules(ModuleFiles):
         """A module as each of its callers calls it; one that nobody calls, by itself."""
         if (folder, depth) not in self._variants:
             self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
-            called = list(islice(self._called(folder, depth), _MOST_CALLS + 1)) if depth < _DEEPEST else []
+            called = (
+                list(islice(_unrepeated(self._called(folder, depth)), _MOST_CALLS + 1)) if depth < _DEEPEST else []
+            )
             if len(called) > _MOST_CALLS:
                 note_limit(folder, _MOST_CALLS, "calls of this module", 0)
             if depth >= _DEEPEST and any(self._list_calls(folder)):
@@ -318,14 +324,15 @@ class Modules(ModuleFiles):
     def _instances(
         self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
     ) -> Iterator[TerraformModule]:
-        for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
+        home = os.path.dirname(os.path.abspath(file.source.path))
+        around = os.path.relpath(home, folder).replace(os.sep, "/")
+        label = f"module.{'.'.join(block.names)} of {around}"
+        for caller in self.variants(home, depth + 1):
             evaluator = caller.evaluator(file.source)
             is_off = caller.is_off or explain_no_instance(given, evaluator)
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                around = os.path.relpath(os.path.dirname(os.path.abspath(file.source.path)), folder)
-                label = f"module.{'.'.join(block.names)} of {around.replace(os.sep, '/')}"
                 yield TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
 
     def variable_files(self, folder: str) -> dict[str, Node]:
@@ -363,6 +370,34 @@ class Modules(ModuleFiles):
                         return found
                     found.append((module.template(source, names), module))
         return found
+
+
+def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
+    """Return the calls of a module without those that give it the very values that another one does.
+
+    Modules that call each other several times have as many ways down to the last as the product of these numbers.
+    Once too many are alike, the rest is passed on as it is: `_MOST_CALLS` then ends it.
+    """
+    seen: set[object] = set()
+    left = _MOST_COMPARED
+    for module in called:
+        mark = _mark_call(module) if left > 0 else None
+        left -= 1
+        if mark is None or mark not in seen:
+            seen.add(mark)
+            yield module
+
+
+def _mark_call(module: TerraformModule) -> object:
+    """Return what a call of a module gives, with the places of that; None where it is too much to be compared."""
+    marks: list[object] = [module.root, module.label, module.is_off, id(module.own)]
+    for name, value in (module.given or {}).items():
+        parts = list(islice(value.walk(), _MOST_PARTS + 1))
+        if len(parts) > _MOST_PARTS or any(type(part) is not Node for part in parts):
+            return None
+        marks.append(name)
+        marks += [(id(p.source), p.start, p.end, p.kind, p.style, type(p.value), p.value) for p in parts]
+    return tuple(marks)
 
 
 def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:

@@ -180,7 +180,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                     way_out = "give it a term of its own" if narrows else "remove it"
                     yield ControllerProblem(
                         node,
-                        f"`{name}` beside `id` does not narrow the id: {way_out}",
+                        f"`{name}` has no effect in a term with `id`: {way_out}",
                         "ignored-field",
                         "warning",
                         "the controller searches by id alone, and then by the other fields alone",
@@ -273,7 +273,7 @@ def _is_set(node: Node, name: str) -> bool:
 def _ignored(term: SelectorTerm, name: str, other_fields: str) -> ControllerProblem:
     return ControllerProblem(
         term.node.key(name) or term.node,
-        f"`{name}` is ignored beside `{other_fields}`",
+        f"`{name}` is ignored in a term with `{other_fields}`",
         "ignored-field",
         "warning",
         f"the controller reads `{other_fields}` alone",

@@ -100,7 +100,7 @@ def test_a_patch_that_no_kustomization_names_is_judged_in_part(
         (tree / "prod/kustomization.yaml").write_text(kustomization)
     result = nodelint("check", ".", "--fail-on-unjudged", cwd=tree)
     assert result.returncode == 1
-    assert "no kustomization.yaml beside or above the file names it (prod/patch-weight.yaml:3)" in result.stdout
+    assert "no kustomization.yaml in its folder or above names it (prod/patch-weight.yaml:3)" in result.stdout
     assert "All good" not in result.stdout
     hashed = nodelint("hash", "prod", cwd=tree)
     assert "no hash: it is a part of an object only, and no kustomization.yaml names its file" in hashed.stdout

@@ -134,7 +134,7 @@ def test_other_commands_name_what_terraform_does_not_create(command: str, nodeli
     for count in (0, 1):
         write_files(tmp_path, {"main.tf": pool(f"count = {count}")})
         notes = nodelint(command, ".", cwd=tmp_path).stderr
-        message = "all the same: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
+        message = "anyway: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
         assert (message in notes) == (not count), notes
 
 
@@ -197,4 +197,4 @@ def test_check_judges_what_is_switched_off_and_says_so(name: str, nodelint: Run,
         reasons = [entry["reason"] for entry in report["coverage"]["switchedOff"]]
         assert all(re.fullmatch(r"`(count` is 0|for_each` is empty) \(main\.tf:\d\)", reason) for reason in reasons)
         text = nodelint("check", ".", cwd=folder).stdout
-        assert ("Not created by Terraform, judged all the same: NodePool" in text) == bool(number)
+        assert ("Not created by Terraform, judged anyway: NodePool" in text) == bool(number)

@@ -1,0 +1,108 @@
+"""Messages, help texts and pages use the field's own words: some words may not occur in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FORBIDDEN = {
+    "all the same": "anyway",
+    "but for": "except",
+    "for want of": "because ... is missing",
+    "for lack of": "because ... is missing",
+    "beside": "next to, in addition to, or the name of the place",
+    "told": "reported, known",
+    "spoken of": "named",
+    "gives way": "is superseded by",
+    "leads back": "points to",
+    "ahead of": "before",
+    "heartless": "without its required fields",
+    "gravest": "most severe",
+    "of the world": "public, or nothing",
+    "put right": "correct",
+    "as it is to be": "the name of the value",
+    "is to be": "will be, must be",
+    "mends": "fixes",
+    "mended": "fixed",
+    "hears nothing": "gets no error",
+    "set aside": "skipped",
+    "twins": "unchanged objects",
+    "dummy values": "placeholders",
+    "foreign": "of another provider",
+    "reminder": "practice finding",
+    "fate": "what becomes of a node",
+    "ways out": "suggestions",
+    "remedy": "suggestion",
+    "rope": "text",
+    "settled": "without defaults",
+}
+"""Each word with the plain one."""
+
+ALLOWED = {
+    ("docs/choices.md", "mended"),
+    ("docs/choices.md", "set aside"),
+    ("docs/choices.md", "beside"),
+    ("docs/modules.md", ""),  # first lines of the modules
+    ("docs/audit.md", ""),  # a record of readings
+    ("docs/changelog.md", ""),
+}
+"""Pages, each with the word that it may have; an empty word allows all."""
+
+_CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.S)
+
+
+def used(text: str) -> list[str]:
+    """Return the forbidden words of a text."""
+    return [word for word in FORBIDDEN if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text, re.I)]
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each string of a module that a user can read: none of its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    silent = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            if " " in node.value.strip():
+                yield node.lineno, node.value
+        elif isinstance(node, ast.FunctionDef) and node.name == "command":  # its docstring is the help text
+            yield node.lineno, ast.get_docstring(node) or ""
+
+
+MODULES = sorted([*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")])
+PAGES = sorted(
+    [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "ci").glob("*.md"), *(ROOT / "docs" / "commands").glob("*.md")]
+    + [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")]
+)
+
+
+def test_messages_and_help_use_plain_words() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: write `{FORBIDDEN[word]}`, not `{word}`"
+        for path in MODULES
+        for line, text in texts_of(path)
+        for word in used(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_uses_plain_words(page: Path) -> None:
+    name = page.relative_to(ROOT).as_posix()
+    prose = _CODE.sub(" ", page.read_text(encoding="utf-8"))
+    found = [word for word in used(" ".join(prose.split())) if not {(name, word), (name, "")} & ALLOWED]
+    assert not found, "; ".join(f"write `{FORBIDDEN[word]}`, not `{word}`" for word in found)
+
+
+def test_a_forbidden_word_is_found() -> None:
+    assert used("The gate is judged all the same, beside others") == ["all the same", "beside"]
+    assert used("besides, a retold story") == []
