@@ -234,7 +234,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     blocks = context.terraform
     maps = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
     rows = [row for text, _ in maps for row in _ROW.findall(text)]
-    listed = {_named_by(row) for row in rows}
+    listed = {_find_role_name(row) for row in rows}
     # A list that a template fills may have any row.
     if None in listed or not any("system:nodes" in text for text, _ in maps) or any(_is_filled(t) for t, _ in maps):
         return
@@ -285,7 +285,7 @@ def _is_filled(text: str) -> bool:
     )
 
 
-def _named_by(row: str) -> str | None:
+def _find_role_name(row: str) -> str | None:
     """The role that a row names, by its name or its address in Terraform; None where that is not plain."""
     text = row.strip().strip("\"'")
     arn = _PLAIN_ARN.fullmatch(text)

@@ -50,8 +50,8 @@ _OF_JOBS = {"Job": ("spec",), "CronJob": ("spec", "jobTemplate", "spec")}
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, minutes: int = 30) -> Findings:
     of_pod, spec = workload.pod_metadata, workload.pod_spec
-    kept = of_pod.find("annotations", _KEPT) if of_pod is not None else None
-    if workload.partial or workload.is_daemon or spec is None or kept is None or kept.value != "true":
+    annotation = of_pod.find("annotations", _KEPT) if of_pod is not None else None
+    if workload.partial or workload.is_daemon or spec is None or annotation is None or annotation.value != "true":
         return
     if context.pools_elsewhere:
         return
@@ -65,7 +65,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, minutes: in
         return
     pool, node = short[0]
     yield Finding(
-        at=kept,
+        at=annotation,
         message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: these pods are deleted all the same",
         also=[Also(node, "after this time nothing is kept")],
         note="with a `terminationGracePeriod`, drift replaces their nodes, too",

@@ -83,8 +83,8 @@ def check(source: Source, context: Context) -> Findings:
     if not all(map(_holds_pods_off, classes)):
         return
     # The controller runs once: one of several classes tells of it.
-    told = next((obj for obj in classes if obj.source.path in {file.path for file in context.files}), None)
-    if told is None or told.source.path != source.path:
+    node_class = next((obj for obj in classes if obj.source.path in {file.path for file in context.files}), None)
+    if node_class is None or node_class.source.path != source.path:
         return
     texts = [file.text for file in around]
     # A file that gives it a VPC may be one of values.
@@ -94,10 +94,10 @@ def check(source: Source, context: Context) -> Findings:
     for text, at in installs[:1]:
         if any(_SETTLED.search(other) for other, _ in installs) or "{{" in text:
             continue
-        options = told.node.find("spec", "metadataOptions")
+        options = node_class.node.find("spec", "metadataOptions")
         written = options.get("httpPutResponseHopLimit") if options is not None else None
         yield Finding(
-            at=written or told.node.find("metadata", "name") or told.node,
+            at=written or node_class.node.find("metadata", "name") or node_class.node,
             message="hop limit 1: the AWS Load Balancer Controller, without `vpcId`, does not start on these nodes",
             also=[Also(at, "gets no `vpcId`")],
             help="set `vpcId` and `region` in the values of its chart",

@@ -385,7 +385,7 @@ metadata: {{name: training}}
 spec:
   activeDeadlineSeconds: {deadline}
   template:
-    metadata: {{annotations: {{karpenter.sh/do-not-disrupt: "{kept}"}}}}
+    metadata: {{annotations: {{karpenter.sh/do-not-disrupt: "{protection}"}}}}
     spec:
       restartPolicy: Never
       containers: [{{name: training, image: training, resources: {{requests: {{cpu: 500m}}}}}}]
@@ -408,7 +408,7 @@ def test_protected_pods_in_a_pool_that_ends_drains(nodelint: Run, tmp_path: Path
             return {"main.tf": HEREDOC.format(text=text), "job.yaml": job}
         return {"pool.yaml": pool, "job.yaml": job}
 
-    for n, (grace, deadline, kept, count) in enumerate(
+    for n, (grace, deadline, protection, count) in enumerate(
         [
             ("20m", 600, "true", 1),
             ("2h", 14400, "true", 1),
@@ -417,5 +417,5 @@ def test_protected_pods_in_a_pool_that_ends_drains(nodelint: Run, tmp_path: Path
             ("", 600, "true", 0),
         ]
     ):
-        files = write(grace, JOB.format(deadline=deadline, kept=kept))
+        files = write(grace, JOB.format(deadline=deadline, protection=protection))
         assert len(check(nodelint, tmp_path / str(n), files, "protection-cut-short")) == count, (grace, deadline)
