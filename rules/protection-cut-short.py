@@ -32,7 +32,7 @@ spec.template.spec.terminationGracePeriod: 24h
 
 from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, cluster_objects, controller, manifest, rule
 
-_KEPT = "karpenter.sh/do-not-disrupt"
+_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 _OF_JOBS = {"Job": ("spec",), "CronJob": ("spec", "jobTemplate", "spec")}
 
 
@@ -50,7 +50,7 @@ _OF_JOBS = {"Job": ("spec",), "CronJob": ("spec", "jobTemplate", "spec")}
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, minutes: int = 30) -> Findings:
     of_pod, spec = workload.pod_metadata, workload.pod_spec
-    annotation = of_pod.find("annotations", _KEPT) if of_pod is not None else None
+    annotation = of_pod.find("annotations", _DO_NOT_DISRUPT) if of_pod is not None else None
     if workload.partial or workload.is_daemon or spec is None or annotation is None or annotation.value != "true":
         return
     if context.pools_elsewhere:
@@ -66,9 +66,9 @@ def check(workload: "cluster_objects.Workload", context: Context, *, minutes: in
     pool, node = short[0]
     yield Finding(
         at=annotation,
-        message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: these pods are deleted all the same",
-        also=[Also(node, "after this time nothing is kept")],
-        note="with a `terminationGracePeriod`, drift replaces their nodes, too",
+        message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: these pods are deleted anyway",
+        also=[Also(node, "after this time every pod is deleted")],
+        note="with a `terminationGracePeriod`, drift replaces their nodes as well",
         help="give the NodePool more time than the longest run, or these pods a NodePool of their own",
     )
 

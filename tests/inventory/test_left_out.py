@@ -212,8 +212,9 @@ LIMITS = {
     """,
     # an error or a remark of its own says so: `larger than`, `nested more than`, `not built`, `skipped`
     ERROR: """
+        text/yaml/held_yaml.py:_DEEPEST
         commands/_dumps.py:_LARGEST mcp/server.py:MOST forms/terraform/rendered.py:_MOST_READ_ANEW
-        apiserver/crds.py:_DEEPEST apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
+        apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
         forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
         forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
         forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
@@ -307,6 +308,7 @@ LIMITS = {
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
+        forms/terraform/values.py:_MOST_PARTS forms/terraform/values.py:_MOST_COMPARED
         forms/terraform/rendered.py:_MOST_KEPT why/kubectl_yaml.py:_DEEPEST
         apiserver/schema_node.py:LONGEST_KEPT apiserver/schema_node.py:_LONGEST_TEXT
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW

@@ -37,6 +37,7 @@ ALLOWED = {
     "config/settings.py": "the settings `helm` and `kustomize`",
     "drift/stored_form.py": "words of a message",
     "files/file_marks.py": "labels of charts and the key below which values stand, wherever they are installed",
+    "karpenter/controller_settings.py": "what installs the controller, for rules that ask for its block",
     "karpenter/userdata/family_mismatch.py": "words of a message",
     "lsp/server.py": "patterns of files that an editor watches",
     "model/cluster_objects.py": "kinds of workloads of other APIs, and of resources that make pods",
@@ -47,6 +48,7 @@ ALLOWED = {
     "report/skipped.py": "words of a report, and flags",
     "text/embedded_regions.py": "kinds of workloads of other APIs",
     "text/embedded.py": "endings of templates of any kind",
+    "text/source.py": "the kind of text whose parts are read anew alone",
     # These ask a form's own modules, for what no other form has an answer to.
     "plan/changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
     "plan/changed_inputs.py": "inputs of values that are not known",
