@@ -6,6 +6,7 @@ import os
 import sys
 
 from nodelint.commands import say, stop
+from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 
 TYPE_CHECKING = False
@@ -23,44 +24,64 @@ _NAMES = (".yaml", ".yml", ".json")
 
 
 def read_texts_of(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the texts of files, of YAML and JSON files in folders, and of standard input. Ends the run without."""
-    return [(path, _text(path)) for named in paths for path in _files_of(named)]
+    """Return each text with its path: of files, of YAML and JSON files in folders, and of standard input.
+
+    Ends the run if one cannot be read. A link in a folder that leads out of it is named and not read.
+    """
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        is_folder = path != "-" and os.path.isdir(path)
+        found += _texts_in(path) if is_folder else [(path, _decoded(path, _read_named(path)))]
+    return found
 
 
-def _files_of(path: str) -> Iterator[str]:
-    if path == "-" or not os.path.isdir(path):
-        yield path
-        return
+def _texts_in(folder: str) -> Iterator[tuple[str, str]]:
+    gate.admit(folder)
     try:
-        files = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(_NAMES))
+        names = [name for name, _ in gate.entries(folder) if name.endswith(_NAMES)]
     except OSError as error:
-        stop(f"{path}: {error_reason(error)}")
-    # A pipe or a device is read only where it is named itself: nobody may ever write into one of a folder.
-    files = [file for file in files if not os.path.exists(file) or os.path.isfile(file)]
-    if not files:
-        stop(f"{path}: no YAML or JSON file in this folder")
-    yield from files
+        stop(f"{folder}: {error_reason(error)}")
+    is_empty = True
+    for path in (os.path.join(folder, name) for name in names):
+        if (reason := gate.refusal(path)) is not None:
+            say(f"{path}: not read: it is {reason}")
+        # A pipe or a device is read only where it is named itself: nobody may ever write into one of a folder.
+        elif not os.path.exists(path) or os.path.isfile(path):
+            is_empty = False
+            try:
+                content = gate.read(path, _LARGEST)
+            except OSError as error:
+                stop(f"{path}: {error_reason(error)}")
+            yield path, _decoded(path, content)
+    if is_empty:
+        stop(f"{folder}: no YAML or JSON file in this folder")
 
 
-def _text(path: str) -> str:
+def _read_named(path: str) -> bytes:
+    """Return the content of a file of the command line, or of standard input for `-`."""
     try:
         if path == "-":
             if sys.stdin is None:
                 stop("standard input is closed")
             if sys.stdin.isatty():
                 say("reading a dump from standard input; end it with Ctrl-D")
-            data = sys.stdin.buffer.read(_LARGEST + 1)
+            content = sys.stdin.buffer.read(_LARGEST + 1)
         else:
             with open(path, "rb") as file:
-                data = file.read(_LARGEST + 1)
+                content = file.read(_LARGEST + 1)
     except OSError as error:
         stop(f"{path}: {error_reason(error)}")
-    if len(data) > _LARGEST:
+    if len(content) > _LARGEST:
         stop(f"{path}: larger than {_LARGEST >> 30} GiB; name fewer kinds")
-    if not data.strip():
+    return content
+
+
+def _decoded(path: str, content: bytes) -> str:
+    """Return the text of a dump. Ends the run if it is empty or is not UTF-8."""
+    if not content.strip():
         stop(f"{'standard input' if path == '-' else path} is empty: run the command in front of the pipe alone")
     try:
-        return data.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         stop(f"{path}: the file is not UTF-8")
 

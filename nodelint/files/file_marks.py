@@ -1,4 +1,4 @@
-"""What the content of a file may be about, told by single words, before any of it is read."""
+"""Words that show what a file may contain, so that other files are never parsed."""
 
 from __future__ import annotations
 

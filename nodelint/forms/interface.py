@@ -1,8 +1,7 @@
-"""What a form is to the rest: the functions of its package, and what it is told of a run.
+"""The interface of an input form: the functions of its package, and what a run gives it.
 
-A form is a module with these functions; those that it does not need are in `forms.defaults`. What is not YAML it
-reads and edits itself; what it makes of files is built objects that know where each value is written; what it asks of
-another form is a request. It imports no other form.
+A form is a module with these functions; `forms.defaults` has those that it does not need. A form reads and edits its
+own language. It renders objects that know where each value is written. It imports no other form: it sends requests.
 """
 
 from __future__ import annotations

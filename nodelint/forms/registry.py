@@ -1,7 +1,7 @@
-"""The forms in which objects are written, in the order of rendering, and how files are told to be theirs.
+"""The table of input forms, in the order of rendering, and how to recognize the files of each.
 
-All of it is data: nothing of a form is loaded before a file of the run is of concern to it. A new form is a package
-with those functions of `forms.interface.Form` that it needs, and a row here.
+The table is data: a form is loaded only if the run has a file for it. A new form is a package with the functions of
+`forms.interface.Form` that it needs, and a row in this table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All that could not be read or judged of a run's files, in one list: every command says the same of a tree."""
+"""List everything of a run that could not be read or judged, so that every command reports the same gaps."""
 
 from __future__ import annotations
 

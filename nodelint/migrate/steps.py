@@ -1,4 +1,4 @@
-"""Changes of one object, step by step: each is an edit of the text that the ones before it have made."""
+"""Change one object step by step: each step edits the text that the steps before it produced."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The sentences that say that all is well.
+"""The sentences of an all-clear, such as "All good".
 
-They stand here alone, for what could not be judged decides whether they may be said.
+Only this module prints them, because what could not be judged decides whether they are true.
 """
 
 from __future__ import annotations

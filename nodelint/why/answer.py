@@ -1,4 +1,4 @@
-"""What is said of a node: why it stays, or that it goes, and what would change that."""
+"""The answer for a node: why Karpenter keeps it or removes it, and what would change that."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -689,6 +691,22 @@ def test_pipes_of_a_folder_are_not_waited_for(nodelint: Command, tmp_path: Path)
     done = nodelint("why", ".", env={"NODELINT_NOW": NOW})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("1 node: ")
+
+
+def test_a_link_out_of_a_folder_is_named_and_not_read(
+    nodelint: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    (here / "dumps").mkdir(parents=True)
+    (here / "dumps" / "dump.json").write_text(kubectl_list(_cluster(node(), pod())), encoding="utf-8")
+    (tmp_path / "other.yaml").write_text("CANARY: [", encoding="utf-8")
+    (here / "dumps" / "link.yaml").symlink_to("../../other.yaml")
+    done = nodelint("why", "dumps", cwd=here, env={"NODELINT_NOW": NOW})
+    assert done.returncode == 0 and done.stdout.startswith("1 node: ")
+    assert done.stderr == "nodelint: dumps/link.yaml: not read: it is outside of the repository\n"
+    (here / "dumps" / "dump.json").unlink()
+    done = nodelint("why", "dumps", cwd=here)
+    assert done.returncode == 2 and "no YAML or JSON file in this folder" in done.stderr
 
 
 def test_unused_names_are_refused(nodelint: Command, tmp_path: Path) -> None:

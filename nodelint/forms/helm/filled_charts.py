@@ -1,4 +1,4 @@
-"""Charts among the files: which templates are filled in, with the values of which files and releases."""
+"""Render the charts of a repository: which templates, with values from which files and releases."""
 
 from __future__ import annotations
 
