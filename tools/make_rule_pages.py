@@ -65,6 +65,7 @@ ABOUT = {
 def sort(rule: Rule) -> str:
     """The group of a rule, its kind of fix, and what it needs, in few words."""
     words = [rule.group, f"{rule.fix} fix" if rule.fix else "", "needs facts from AWS" if rule.needs else ""]
+    words.append("preview" if rule.preview else "")
     return ", ".join(filter(None, [*words, "off by default" if rule.group not in PROFILES["default"] else ""]))
 
 

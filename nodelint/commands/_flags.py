@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ignore: tuple[str, ...]
         select: tuple[str, ...]
         extend_select: tuple[str, ...]
+        preview: bool | None
         rules: tuple[str, ...]
         repository_rules: bool | None
         profile: str | None

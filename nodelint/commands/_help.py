@@ -34,6 +34,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--profile",
             "--select",
             "--extend-select",
+            "--preview",
             "--ignore",
             "--rules",
             "--repository-rules",

@@ -82,6 +82,13 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
     )
 
 
+def _preview_option() -> Callable[[Any], Any]:
+    import click
+
+    text = "Also run preview rules: new ones, which may still change."
+    return click.option("--preview", is_flag=True, default=None, help=text)
+
+
 def _which_rules() -> tuple[Callable[[Any], Any], ...]:
     import click
 
@@ -110,6 +117,7 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             shell_complete=rule_names,
             help="Also run these rules, groups or subjects, in addition to the profile or --select.",
         ),
+        _preview_option(),
         click.option(
             "--rules",
             multiple=True,

@@ -54,6 +54,7 @@ _KEYS = (
     "region",
     "kustomize",
     "helm",
+    "preview",
 )
 
 
@@ -74,7 +75,8 @@ class Settings(NamedTuple):
     folders that `baseline`, `crds` and `snapshot` have to lie in, where no flag names them.
 
     `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
-    `helm` say that overlays and charts are judged as those tools render them.
+    `helm` say that overlays and charts are judged as those tools render them. `preview` says that preview
+    rules report.
 
     `jobs` is the number of processes that judge, None for as many as suit.
 
@@ -106,6 +108,7 @@ class Settings(NamedTuple):
     region: str | None = None
     kustomize: bool = False
     helm: bool = False
+    preview: bool = False
     jobs: int | None = None
     root: str = ""
     exclude_root: str = ""
@@ -207,8 +210,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         return None if value is None else _path(key, _text(value, given.place(key)), folder, given.place(key))
 
     bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
-    karpenter, where = value("karpenter-version")
-    named = () if karpenter is None else _releases(_text(karpenter, where), where)
+    named = _releases(*value("karpenter-version"))
     return Settings(
         release=named[-1].last if named else None,
         karpenter_named=bool(named),
@@ -234,6 +236,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         region=_region(*value("region")),
         kustomize=_switch(*value("kustomize")),
         helm=_switch(*value("helm")),
+        preview=_switch(*value("preview")),
         jobs=_jobs(flags.get("jobs")),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
@@ -280,6 +283,11 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
         if not {name, word} & (rules.keys() | former.keys()) and (word not in several or name in settings.options):
             raise ConfigError(settings.placed(name, no_rule(name, [*rules, *several])))
 
+    for name in (*(settings.select or ()), *settings.extend_select):
+        exact_rule = rules.get(former.get(name, name))
+        if exact_rule is not None and exact_rule.preview and not settings.preview:
+            raise ConfigError(settings.placed(name, f"the rule `{name}` is a preview: {_PREVIEW_HINT}"))
+
     def names_of(names: frozenset[str]) -> frozenset[str]:
         exact = {former.get(name, name) for name in names}
         words = {former.get(word, word) for word in map(_plain_word, names)}
@@ -292,7 +300,11 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     select = None if settings.select is None else names_of(settings.select)
     by_glob = {glob: names_of(names) for glob, names in settings.per_path.items()}
     ignore, groups = names_of(settings.ignore), PROFILES[settings.profile]
-    return Selection(select, ignore, by_glob, settings.root, groups, names_of(settings.extend_select))
+    extra = names_of(settings.extend_select)
+    return Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview)
+
+
+_PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in nodelint.yaml"
 
 
 def _plain_word(name: str) -> str:
@@ -388,8 +400,11 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
     return tuple(found)
 
 
-def _releases(text: str, where: str) -> tuple[Releases, ...]:
-    """One release, or a range parted where something changes."""
+def _releases(value: object, where: str) -> tuple[Releases, ...]:
+    """One release, or a range parted where something changes; none for None."""
+    if value is None:
+        return ()
+    text = _text(value, where)
     from nodelint.model.ranges import is_range, only, releases_in, runs
     from nodelint.model.releases import target
 
@@ -414,7 +429,7 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
             raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
         version_flags = [None if flags.get(key) is not None else versions.get(key) for key in keys]
         found[str(glob)] = Versions(
-            None if version_flags[0] is None else _releases(_text(version_flags[0], where), where),
+            None if version_flags[0] is None else _releases(version_flags[0], where),
             _kubernetes(version_flags[1], where),
         )
     return found

@@ -48,7 +48,7 @@ __all__ = [
 class Selection(NamedTuple):
     """Which rules report: those of `groups`, or those that `select` names, and those that `extra` names.
 
-    `per_path` globs start at `root`.
+    `per_path` globs start at `root`. A preview rule reports with `preview` alone, whatever names it.
     """
 
     select: frozenset[str] | None = None
@@ -57,9 +57,12 @@ class Selection(NamedTuple):
     root: str = ""
     groups: frozenset[Group] = PROFILES["default"]
     extra: frozenset[str] = frozenset()
+    preview: bool = False
 
     def enables(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
+        if rule.preview and not self.preview:
+            return False
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
         return (chosen or rule.name in self.extra) and rule.name not in self.ignore
 

@@ -10,7 +10,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.forms.registry import TABLE
 from nodelint.inventory import Inventory, build
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.proven_fixes import Prover
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
@@ -39,6 +39,8 @@ def header(rule: Rule) -> str:
         parts.append(f"says more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
     if "auto-mode" in rule.providers:
         parts.append("EKS Auto Mode too" if "aws" in rule.providers else "EKS Auto Mode alone")
+    if rule.preview:
+        parts.append("preview: runs with --preview only")
     if rule.group not in PROFILES["default"]:
         parts.append("off by default")
     return " · ".join(parts)
@@ -90,8 +92,10 @@ def silence_text(rule: Rule) -> str:
 
 
 def since_text(rule: Rule) -> str:
-    """Which version of nodelint brought a rule, as a sentence."""
-    return f"Since nodelint {rule.since}."
+    """Which version of nodelint brought a rule, and which made it stable, as sentences."""
+    if rule.preview:
+        return f"Since nodelint {rule.since}, as a preview: it reports only with `--preview`, and may still change."
+    return f"Since nodelint {rule.since}. Stable since nodelint {rule.stable_version}."
 
 
 def former_list(rule: Rule) -> str:
@@ -121,7 +125,7 @@ def target_of(example: Example) -> Target:
 
 def alone(rule: Rule) -> Selection:
     """The rule by itself; one that is about suppressions needs the others to have spoken."""
-    return DEFAULTS if rule.on is Suppression else Selection(select=frozenset({rule.name}))
+    return Selection(select=None if rule.on is Suppression else frozenset({rule.name}), preview=rule.preview)
 
 
 def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule], name: str = "example.yaml") -> str:

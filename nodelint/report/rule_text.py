@@ -104,7 +104,8 @@ def remarks(rule: Rule) -> str:
     fix = f"{rule.fix} fix" if rule.fix else ""
     more = "says more with facts from AWS" if rule.may_need else ""
     needs = "needs facts from AWS" if rule.needs else more
-    return ", ".join(filter(None, [fix, needs, "off by default" if rule.group not in PROFILES["default"] else ""]))
+    off = "off by default" if rule.group not in PROFILES["default"] else ""
+    return ", ".join(filter(None, [fix, needs, "preview" if rule.preview else "", off]))
 
 
 def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
@@ -112,7 +113,8 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
     colour = {"error": "red", "warning": "yellow", "info": "cyan"}[rule.severity]
     name, gap = look.style(rule.name, bold=True), " " * (width - cells(rule.name))
     needs = " (needs facts from AWS)" if rule.needs else ""
-    by_default = "" if rule.group in PROFILES["default"] else "off by default"
+    off_by_default = "" if rule.group in PROFILES["default"] else "off by default"
+    by_default = "preview: only with --preview" if rule.preview else off_by_default
     off = f" ({by_default})" if by_default else ""
     if not look.terminal:  # a line for each, for programs that look for one
         yield f"  {name}{gap}  {rule.severity:<7}  {fix:<10}  {rule.summary}{needs}{off}"
@@ -124,7 +126,7 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
         return
     head = f"  {rule.name}{gap}  {rule.severity:<7}  {fix:<10}  "
     first, *rest = wrapped(
-        f"{rule.summary}{needs}{' Off by default.' if off else ''}", look.width, head, " " * len(head)
+        f"{rule.summary}{needs}{f' {by_default.capitalize()}.' if off else ''}", look.width, head, " " * len(head)
     )
     severity = look.style(f"{rule.severity:<7}", fg=colour)
     yield f"  {name}{gap}  {severity}  {fix:<10}  {first[len(head) :]}"
@@ -144,6 +146,9 @@ def rule_data(rule: Rule, page: str | None = None) -> dict[str, Any]:
         "karpenter": rule.releases,
         "needsFacts": list(rule.needs),
         "mayNeedFacts": list(rule.may_need),
+        "since": rule.since,
+        "stableSince": rule.stable_version,
+        "preview": rule.preview,
         "formerNames": list(rule.renamed),
         "sources": [source_link(source)[1] for source in rule.sources],
         "options": [{"name": o.name, "type": o.type, "default": o.default, "text": o.text} for o in rule.options],

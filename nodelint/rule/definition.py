@@ -141,8 +141,10 @@ class Rule(NamedTuple):
     file, for a rule about files) holds one wherever the rule has anything to say of it, such as the field that it is
     about: where none is there, it is neither asked nor loaded. Without any, it is always asked. `since` is the
     version of nodelint that brought it, for the pages of those that come with nodelint. `tags` are what else is to be
-    known of it where rules run (see `TAGS`). `cel` is true of an object as the API server stores it wherever the
-    check finds nothing by default: `nodelint policy` prints it.
+    known of it where rules run (see `TAGS`). `preview` says that it is new, and reports in no run without
+    `--preview`; `stable_since` is the version that made it stable, where that is not the one that brought it. `cel`
+    is true of an object as the API server stores it wherever the check finds nothing by default: `nodelint policy`
+    prints it.
     """
 
     name: str
@@ -165,6 +167,13 @@ class Rule(NamedTuple):
     since: str = FIRST_VERSION
     tags: tuple[Tag, ...] = ()
     cel: str = ""
+    preview: bool = False
+    stable_since: str = ""
+
+    @property
+    def stable_version(self) -> str | None:
+        """The version of nodelint since which the rule is stable; None for a preview."""
+        return None if self.preview else self.stable_since or self.since
 
     @property
     def page(self) -> str:
@@ -211,12 +220,17 @@ def rule(
     since: str = FIRST_VERSION,
     tags: Sequence[Tag] = (),
     cel: str = "",
+    preview: bool = False,
+    stable_since: str = "",
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
     Without a severity, rules of the group `correctness` report errors and all others warnings. `options` gives the
-    meaning of each keyword argument of the function; its default there is the option's.
+    meaning of each keyword argument of the function; its default there is the option's. Raise ValueError for
+    a preview that is said to be stable.
     """
+    if preview and stable_since:
+        raise ValueError("a rule is a preview, or stable since a version; not both")
     grave = severity or ("error" if group == "correctness" else "warning")
     sources = (source,) if isinstance(source, str) else tuple(source)
 
@@ -224,7 +238,7 @@ def rule(
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
-        made = *rest, tuple(mentions), since, tuple(tags), cel
+        made = *rest, tuple(mentions), since, tuple(tags), cel, preview, stable_since
         return Rule("", str, on, grave, fix, releases, ways, group, check, *made)
 
     return make_rule
@@ -325,9 +339,15 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
             list(rule.may_need),
             list(rule.mentions),
             list(rule.tags),
+            *([rule.since, rule.stable_since, rule.preview] if _has_history(rule) else []),
         ]
         for name, rule in rules.items()
     }
+
+
+def _has_history(rule: Rule) -> bool:
+    """Whether a rule is younger than nodelint, or is or was a preview: the others leave it out of the index."""
+    return rule.preview or bool(rule.stable_since) or rule.since != FIRST_VERSION
 
 
 def _declared(
@@ -347,13 +367,15 @@ def _declared(
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
     tags: Sequence[Tag] = (),
+    since: str = FIRST_VERSION,
+    stable_since: str = "",
+    preview: bool = False,
 ) -> Rule:
     check = _LazyCheck(path, name)
     ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
     rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need), tuple(mentions)
-    return Rule(
-        name, check.read_page, _type(on), severity, fix, releases, ways, group, check, *rest, tags=tuple(tags)
-    )
+    made = *rest, since, tuple(tags), "", preview, stable_since
+    return Rule(name, check.read_page, _type(on), severity, fix, releases, ways, group, check, *made)
 
 
 class _LazyCheck:

@@ -160,6 +160,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "kustomize": True,
         "respect-gitignore": False,
         "helm": False,
+        "preview": True,
     }
     assert set(values) == set(schema["properties"])
     jsonschema.validate(values, schema)

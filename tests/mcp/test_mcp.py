@@ -58,6 +58,48 @@ def test_tools_answer_by_their_schemas(root: Path) -> None:
     talk(root, ask)
 
 
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {karpenter.sh/nodepool: default}
+      containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]
+"""
+
+
+def test_fit_and_plan_answer_over_the_client(root: Path) -> None:
+    pool = f"{nodepool()}---\n{nodeclass()}"
+    (root / "pool.yaml").write_text(pool, encoding="utf-8")
+    (root / "web.yaml").write_text(WORKLOAD, encoding="utf-8")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(root)]
+    for command in (["init", "-q"], ["add", "pool.yaml", "web.yaml"], ["commit", "-q", "-m", "one"]):
+        subprocess.run([*git, *command], check=True)
+    (root / "pool.yaml").write_text(pool.replace("role: ", "role: Another"), encoding="utf-8")
+
+    async def ask(client: Any) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        given: dict[str, dict[str, Any]] = {
+            "fit": {"paths": ["pool.yaml", "web.yaml"], "workload": "deployment/web"},
+            "plan": {"paths": ["pool.yaml"], "against": "HEAD"},
+        }
+        found = {}
+        for name, arguments in given.items():
+            answer = await client.call_tool(name, arguments)
+            assert not answer.is_error, answer.content
+            jsonschema.validate(answer.structured_content, tools[name].output_schema)
+            found[name] = json.dumps(answer.structured_content["data"])
+        assert '"web"' in found["fit"] and '"default"' in found["fit"]
+        assert "spec.role" in found["plan"]
+
+    talk(root, ask)
+
+
 def test_nothing_outside_of_the_root_is_named_and_no_option_slips_in(root: Path) -> None:
     async def ask(client: Any) -> None:
         for path in ("../outside.yaml", str(root.parent / "outside.yaml"), "link.yaml", "-"):

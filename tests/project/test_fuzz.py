@@ -6,15 +6,22 @@ import random
 from pathlib import Path
 
 import pytest
+import yaml
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
+from tests.conftest import ROOT
 from tools.fuzz import TARGETS, seeds
 
 FEW = {"fixer": 6}
+
+
+def test_the_workflow_fuzzes_every_target() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "fuzz.yml").read_text(encoding="utf-8"))
+    assert set(workflow["jobs"]["fuzz"]["strategy"]["matrix"]["target"]) == set(TARGETS)
 
 
 @pytest.mark.parametrize("target", TARGETS)
