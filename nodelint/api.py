@@ -44,14 +44,13 @@ Modules are loaded when a rule first uses something of them.
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Group, rule
 from nodelint.text import UNKNOWN, Node, Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint import apiserver, convert, edits, fit

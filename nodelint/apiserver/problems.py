@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import LONGEST_MESSAGE, first_fitting, short
 from nodelint.model.releases import NEWEST, Version
 from nodelint.text import Node, UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

@@ -12,10 +12,9 @@ from functools import cache, cached_property
 
 from nodelint.apiserver.near_names import NearNames
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import read_json, shipped
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

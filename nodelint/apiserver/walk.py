@@ -17,12 +17,11 @@ from nodelint.apiserver.near_names import NearNames
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.walk_state import Job, WalkState
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.releases import Version
 from nodelint.text import UNKNOWN, Node, UnknownValue
 from nodelint.text.missing import is_null
 from nodelint.text.nodes import MappingEntry
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

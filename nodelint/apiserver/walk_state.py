@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Written
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.safe_read import error_reason, read
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.text import Node

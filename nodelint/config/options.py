@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, ConfigFile
 from nodelint.model.messages import did_you_mean
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

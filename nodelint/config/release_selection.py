@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
 
-from nodelint.base.caching import cache
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.settings import Settings, Versions
 from nodelint.files.globs import Globs
 from nodelint.files.safe_read import repository

@@ -6,15 +6,15 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from nodelint.base.caching import cache, cached_property
+from functools import cache, cached_property
+
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError
 from nodelint.config.options import option_values
 from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
 from nodelint.files.gate import read_bounded
 from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import error_reason
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.config.options import read_options
 from nodelint.files.gate import Gate, gate
 from nodelint.files.safe_read import repository
 from nodelint.model.messages import did_you_mean
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,11 +6,10 @@ hashed as Karpenter does (`hashstructure`, `hashes`). `data/hashes.json` says wh
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashes import Hash, hash_stored
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.drift.stored_form import stored_object
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.apiserver import Schemas

@@ -14,14 +14,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, behaves
 from nodelint.text import Node, UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Set

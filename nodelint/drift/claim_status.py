@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashes import annotation, family, hash_stored, root, version, version_annotation
 from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
 from nodelint.drift.struct_diff import differences
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import behaves
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import read_budget, read_pod
 from nodelint.model.gvk import CLASS_KIND
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift.hashstructure import Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
@@ -12,8 +13,6 @@ from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import parse_alias
 from nodelint.model.releases import behaves, releases_match
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,12 +11,11 @@ import re
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.model.releases import releases_match
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from nodelint.apiserver import check
 from nodelint.apiserver.problems import whole
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.releases import is_newer
 from nodelint.text import UnknownValue
 from nodelint.text.missing import is_null
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift.hashes import root
 from nodelint.drift.hashstructure import Unhashable, fields, render_path
 from nodelint.drift.stored_form import left_out, stored_object
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits.collections import (
     NotEditable,
     as_text,
@@ -33,8 +34,6 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, PendingEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document
 from nodelint.text.nodes import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar

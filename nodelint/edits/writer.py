@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import yaml
 from nodelint.edits.collections import root_of
 from nodelint.edits.formatting import Plain
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit
 from nodelint.text.nodes import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 
-from nodelint.base.caching import cache
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_state
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import ASIDE, TABLE
 from nodelint.text.marks import MARKS
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

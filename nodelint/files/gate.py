@@ -12,10 +12,9 @@ import errno
 import os
 import stat
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.safe_read import LARGEST, edited_text, read, read_in_place, repository
 from nodelint.text.limits import note_left_out
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
@@ -23,8 +24,6 @@ from nodelint.model.keys import FAMILY, FLEX
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

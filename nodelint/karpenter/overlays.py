@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
@@ -20,8 +21,6 @@ from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
 from nodelint.model.manifest import NodeOverlay, RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

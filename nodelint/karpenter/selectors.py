@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from nodelint.base.tuples import Generic, NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.questions import (
@@ -27,8 +28,6 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, names_elsewhere

@@ -11,6 +11,7 @@ from itertools import chain
 
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import line_diff
 from nodelint.migrate.classes import class_notes, plan_class
 from nodelint.migrate.labels import MoveTarget
@@ -28,8 +29,6 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
 from nodelint.text import Node, Source, reread
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built

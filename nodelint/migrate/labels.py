@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.requirement import well_known_since
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

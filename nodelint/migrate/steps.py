@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import NotEditable
 from nodelint.edits.formatting import Plain
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object
 from nodelint.text import Node, Source, reread
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

@@ -6,8 +6,8 @@ They are read where a run asks for them (`Source.also`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.model.gvk import BUFFER_API, BUFFER_KIND
 from nodelint.model.manifest import Object
 from nodelint.text import Document, Node

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, target
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

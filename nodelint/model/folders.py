@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.data import table
 from nodelint.files.safe_read import repository
 from nodelint.text.placeholders import holds_any

@@ -7,16 +7,15 @@ holds a placeholder reads as `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels, is_of_ec2
 from nodelint.model.releases import Version, behaves
 from nodelint.text import UNKNOWN, Document, Node, SourceText, UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -6,7 +6,8 @@ did otherwise in one release than in another.
 
 from __future__ import annotations
 
-from nodelint.base.caching import cache
+from functools import cache
+
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 

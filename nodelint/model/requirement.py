@@ -11,10 +11,9 @@ from functools import cache, lru_cache
 from itertools import groupby
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.releases import NEWEST, Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

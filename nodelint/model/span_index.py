@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from operator import itemgetter
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import NodePool
 from nodelint.model.providers import EVERY
 from nodelint.rule.definition import Rule
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ What reads YAML is loaded when something of it is first asked for: most files ho
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_regions import (
     GROUPS,

@@ -10,11 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Source
 from nodelint.text.nodes import Document, Node
 from nodelint.text.source import YAML_NAMES, chunks
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

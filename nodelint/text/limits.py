@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,8 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

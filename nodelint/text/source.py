@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.marks import MARKS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
 from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,7 @@ from functools import cache, partial
 from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
 from nodelint.apiserver.cel.text import expression as python_pattern
 from nodelint.apiserver.cel.text import find, split, strict_int
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 
 from nodelint.apiserver.cel.text import expression, strict_int
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,10 +6,9 @@ import os
 import tempfile
 from contextlib import contextmanager
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

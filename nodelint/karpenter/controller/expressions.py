@@ -13,13 +13,12 @@ from functools import cache
 
 from nodelint.apiserver.cel import NOT_INSTALLED
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from math import ceil
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

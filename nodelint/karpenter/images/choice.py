@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import moment
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.model.releases import Version, behaves, has_defect
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

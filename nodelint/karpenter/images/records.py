@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
@@ -15,8 +16,6 @@ from nodelint.model.manifest import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
@@ -21,8 +22,6 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
@@ -20,8 +21,6 @@ from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import UNKNOWN, Node
 from nodelint.text.missing import is_null
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

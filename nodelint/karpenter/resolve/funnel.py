@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import accumulate
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
@@ -17,8 +18,6 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar

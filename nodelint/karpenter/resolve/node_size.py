@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -21,8 +22,6 @@ from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     Resources = Mapping[str, int]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union

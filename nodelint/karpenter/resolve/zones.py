@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
@@ -28,8 +29,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, well_known
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Final, Literal

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import UserDataProblem
 from nodelint.karpenter.userdata.settings import find_key
 from nodelint.model.messages import nearest_name, short
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.text import UNKNOWN, Document, Node, Source
 from nodelint.text.syntax_errors import Unreadable
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.collections import root_of
 from nodelint.karpenter.userdata import settings as found_in
@@ -18,8 +19,6 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.releases import Version
 from nodelint.text import Node
 from nodelint.text.syntax_errors import Unreadable
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

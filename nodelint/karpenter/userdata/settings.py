@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
 from nodelint.text.placeholders import (
     CODE,
@@ -32,8 +33,6 @@ from nodelint.text.yaml.libyaml import (
     libyaml,
 )
 from nodelint.text.yaml.scalars import finite, key_name, resolve
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

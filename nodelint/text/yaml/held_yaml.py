@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.yaml.aliases import MOST_COPIES
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.syntax_errors import Unreadable, worded
 from nodelint.text.yaml.libyaml import Parser
 

@@ -9,12 +9,11 @@ there instead, since most of the time of parsing went into making objects of cla
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from nodelint.base.caching import cache
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

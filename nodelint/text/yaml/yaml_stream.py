@@ -7,10 +7,9 @@ import os
 from bisect import bisect_right
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Position, Source
 from nodelint.text.marks import MARKS
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
