@@ -6,12 +6,8 @@ known, and the others are worked out. All of them together draw from `RUN`, whic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import monotonic
-
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""

@@ -6,20 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.settings import Settings, Versions
 from nodelint.files.globs import Globs
 from nodelint.files.safe_read import repository
 from nodelint.model.manifest import Object
 from nodelint.model.ranges import Releases, only
 from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
-from nodelint.releases import Stated, evidence_of
+from nodelint.releases import Evidence, Stated, evidence_of
 from nodelint.releases.release_choice import Chosen
 from nodelint.releases.siblings import is_about_sibling, objects_in
 from nodelint.text import Source
-
-if TYPE_CHECKING:
-    from nodelint.releases import Evidence
 
 _Names = tuple[str, str]
 _Key = tuple[str, str, bool, tuple[str, ...], _Names]

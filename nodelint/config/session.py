@@ -6,6 +6,7 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 
 from nodelint.base.types import TYPE_CHECKING
@@ -15,9 +16,9 @@ from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
 from nodelint.files.gate import read_bounded
 from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import error_reason
+from nodelint.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
     from typing import Any
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.releases.settings import StatedSettings
     from nodelint.rule.definition import Rule
-    from nodelint.text import Source
 
     Reader = Callable[[str, Callable[[str], Any]], Any]
     """Reads a path by a function; the language server's remembers what has not changed."""

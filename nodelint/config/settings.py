@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -13,7 +14,6 @@ from nodelint.files.safe_read import repository
 from nodelint.model.messages import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Literal
 
     from nodelint.lint.engine import Selection

@@ -6,15 +6,12 @@ hashed as Karpenter does (`hashstructure`, `hashes`). `data/hashes.json` says wh
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.apiserver import Schemas
 from nodelint.drift.hashes import Hash, hash_stored
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.drift.stored_form import stored_object
-
-if TYPE_CHECKING:
-    from nodelint.apiserver import Schemas
-    from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version
 
 __all__ = ["Hash", "Unhashable", "hash_object", "hash_stored", "stored_object"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
@@ -18,16 +19,14 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
+from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.model.releases import NEWEST, behaves
+from nodelint.model.releases import NEWEST, Version, behaves
 from nodelint.text import Node, UnknownValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Set
     from typing import Any
 
-    from nodelint.model.manifest import NodePool
-    from nodelint.model.releases import Version
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.drift.hashes import annotation, family, hash_stored, root, version, version_annotation
+from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
 from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
 from nodelint.drift.struct_diff import differences
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.releases import behaves
+from nodelint.model.releases import Version, behaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any, Literal
 
     from nodelint.drift.cluster import Claim, Cluster
-    from nodelint.drift.hashes import Hash
-    from nodelint.model.releases import Version
 
     State = Literal["same", "differs", "other-version", "no-hash"]
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.drift.cluster_pods import read_budget, read_pod
+from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
 from nodelint.model.gvk import CLASS_KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    from nodelint.drift.cluster_pods import PodBudget, RunningPod
 
 KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")
 """What to ask kubectl for, by names that no other API has."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.releases import behaves
+from nodelint.model.releases import Version, behaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    from nodelint.model.releases import Version
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
 """What to ask kubectl for beside NodeClaims, in all namespaces."""

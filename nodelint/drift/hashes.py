@@ -11,14 +11,13 @@ from nodelint.drift.hashstructure import Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import parse_alias
-from nodelint.model.releases import behaves, releases_match
+from nodelint.model.releases import Version, behaves, releases_match
 from nodelint.text import UnknownValue
 
 if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.drift.hashstructure import Path
-    from nodelint.model.releases import Version
 
 
 class Hash(NamedTuple):

@@ -8,20 +8,19 @@ Fields that hold Go's zero value are left out. A list, map or pointer that is pr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
-from nodelint.model.releases import releases_match
+from nodelint.model.releases import Version, releases_match
 from nodelint.text import UnknownValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from nodelint.model.releases import Version
 
 Path = tuple[str | int, ...]
 

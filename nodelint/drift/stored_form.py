@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from nodelint.apiserver import check
+from nodelint.apiserver import Schemas, check
 from nodelint.apiserver.problems import whole
+from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
+from nodelint.model.manifest import Object
 from nodelint.model.partial_objects import is_unclaimed_patch
-from nodelint.model.releases import is_newer
-from nodelint.text import UnknownValue
+from nodelint.model.releases import Version, is_newer
+from nodelint.text import Node, UnknownValue
 from nodelint.text.missing import is_null
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.apiserver import Schemas
-    from nodelint.apiserver.schema_node import SchemaNode
     from nodelint.drift.hashstructure import Path
-    from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
-    from nodelint.text import Node
 
 
 class Placeholder(UnknownValue):

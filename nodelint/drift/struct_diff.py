@@ -7,21 +7,19 @@ is known, unless another place differs for certain.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.drift.hashstructure import Unhashable, contribution, fields, hash_of, is_zero
+from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
+from nodelint.model.releases import Version
 from nodelint.text import UnknownValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
-
-    from nodelint.drift.hashstructure import Field, Path
-    from nodelint.model.releases import Version
 
 
 class ValueDifference(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from nodelint.base.types import TYPE_CHECKING
@@ -12,13 +13,11 @@ from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import ASIDE, TABLE
+from nodelint.text import Source
 from nodelint.text.marks import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from nodelint.files.gitignore import Ignored
-    from nodelint.text import Source
 
 YAML_ENDINGS = (".yaml", ".yml", ".json")
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class Globs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
@@ -12,7 +13,6 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 

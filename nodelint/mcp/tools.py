@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
@@ -11,7 +12,6 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from typing import Any
 
 

@@ -6,15 +6,14 @@ import os
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.finding import Skip
+from nodelint.model.finding import Skip, Span
+from nodelint.text import Node
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from nodelint.model.fact_kinds import FactKind
-    from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
-    from nodelint.text import Node
 
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 

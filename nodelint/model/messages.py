@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""

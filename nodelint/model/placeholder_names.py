@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from nodelint.model.manifest import Object

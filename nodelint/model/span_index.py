@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from operator import itemgetter
 
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from nodelint.model.finding import Span

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.releases import OLDEST
+from nodelint.model.evidence import Evidence
+from nodelint.model.releases import OLDEST, KubernetesVersion
 
 if TYPE_CHECKING:
-    from nodelint.model.evidence import Evidence
     from nodelint.model.ranges import Releases
-    from nodelint.model.releases import KubernetesVersion
 
 
 class Chosen(NamedTuple):

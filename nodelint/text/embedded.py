@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_regions import (
     GROUPS,
@@ -24,11 +23,8 @@ from nodelint.text.embedded_regions import (
     says_values,
 )
 from nodelint.text.embedded_text import unescape_in_place
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import Node, SourceText
 from nodelint.text.yaml import jsonpatch
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import SourceText
 
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_text import find_expansions
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import Node, SourceText
 from nodelint.text.placeholders import MASK, holds_code, mask
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import SourceText
 
 GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/v[0-9]"
 """What every manifest of Karpenter's, and of EKS Auto Mode's, has in its apiVersion."""

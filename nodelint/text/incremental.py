@@ -8,16 +8,12 @@ go of what he knows of places in the old text, or `Moved` tells where they are n
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Source
 from nodelint.text.nodes import Document, Node
 from nodelint.text.source import YAML_NAMES, chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 Range = tuple[int, int]
 

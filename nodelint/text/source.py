@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 from nodelint.base.types import TYPE_CHECKING
@@ -14,8 +15,6 @@ from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nodelint.text.embedded_regions import Reading
 
 LARGEST_DOCUMENT = 5_000_000

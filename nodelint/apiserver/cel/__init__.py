@@ -8,6 +8,7 @@ The functions that only those call lie in `cel.functions`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, partial
 
 from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
@@ -16,7 +17,6 @@ from nodelint.apiserver.cel.text import find, split, strict_int
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     Value = Any

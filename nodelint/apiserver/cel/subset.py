@@ -8,12 +8,12 @@ decides.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.apiserver.cel.text import expression, strict_int
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     Value = Any

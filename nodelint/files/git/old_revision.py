@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from nodelint.base.types import TYPE_CHECKING
@@ -11,8 +12,6 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from nodelint.files.globs import Globs
 
 

@@ -7,7 +7,7 @@ controller count as by default: 7.5 % of memory for the hypervisor, no reserved 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
@@ -23,7 +23,6 @@ from nodelint.text import UNKNOWN, Node
 from nodelint.text.missing import is_null
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, TypeVar
 
     _T = TypeVar("_T")

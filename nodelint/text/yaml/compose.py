@@ -6,9 +6,10 @@ Nothing here calls itself: the depth of a file costs no stack.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
+from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, SourceText, Style
 from nodelint.text.placeholders import (
     CODE,
     MASK,
@@ -30,16 +31,13 @@ from nodelint.text.yaml.libyaml import (
     MAPPING,
     SCALAR,
     SEQUENCE,
+    Parser,
     libyaml,
 )
 from nodelint.text.yaml.scalars import finite, key_name, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nodelint.text.nodes import SourceText
     from nodelint.text.yaml.aliases import Copies
-    from nodelint.text.yaml.libyaml import Parser
 
 DEEPEST = 100
 """Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""

@@ -9,6 +9,7 @@ there instead, since most of the time of parsing went into making objects of cla
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -16,7 +17,6 @@ from types import ModuleType
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     Event = tuple[int, str | None, str | None, str, int, int, Any]

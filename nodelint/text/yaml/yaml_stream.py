@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right
+from collections.abc import Callable
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -12,7 +13,6 @@ from nodelint.text import Position, Source
 from nodelint.text.marks import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import ClassVar
 
 
