@@ -51,12 +51,12 @@ def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
         click.option(
             "--helm/--no-helm",
             default=None,
-            help="Deprecated: the next release is without it. Pipe `helm template NAME CHART` into `nodelint check -`.",
+            help="Deprecated, gone in the next release: pipe `helm template NAME CHART` into `nodelint check -`.",
         ),
         click.option(
             "--kustomize/--no-kustomize",
             default=None,
-            help="Deprecated: the next release is without it. Pipe `kustomize build FOLDER` into `nodelint check -`.",
+            help="Deprecated, gone in the next release: pipe `kustomize build FOLDER` into `nodelint check -`.",
         ),
     )
 
@@ -280,7 +280,9 @@ def _as_reported(gap: Gap) -> Gap:
     """What a report says of a gap of the inventory: its sentence, and the flag that may close it."""
     from nodelint.report.skipped import PIPED
 
-    way = f"; to judge it: {PIPED['--kustomize']} | nodelint check -" if gap.what == "overlay" and not gap.fails else ""
+    way = (
+        f"; to judge it: {PIPED['--kustomize']} | nodelint check -" if gap.what == "overlay" and not gap.fails else ""
+    )
     return gap._replace(place=gap.file_place, reason=f"{gap.sentence}{way}")
 
 

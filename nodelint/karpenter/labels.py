@@ -111,11 +111,6 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
     return _spelling(key, catalog).can_have(value)
 
 
-def home_of(value: str, key: str, catalog: Catalog) -> str | None:
-    """The one other key whose value this is; None where none or several have it, or the key itself does."""
-    return _spelling(key, catalog).home(value)
-
-
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
     """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
     return _spelling(key, catalog).nearest(value)

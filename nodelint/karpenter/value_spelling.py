@@ -78,10 +78,6 @@ class ValueSpelling:
             return value in self._known or (None if value in self._elsewhere else False)
         return False if self._form is not None and _key_of_form(value) != self._key else None
 
-    def home(self, value: str) -> str | None:
-        """The one other key whose value this is; None where none or several have it, or the key itself does."""
-        return self._home(value) if self.can_have(value) is False else None
-
     def _home(self, value: str) -> str | None:
         form = _key_of_form(value) if "-" in value else None  # each of them has one
         if form is not None:
