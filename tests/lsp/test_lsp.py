@@ -1017,7 +1017,7 @@ def test_over_a_socket(tmp_path: Path) -> None:
                 break
             except OSError:
                 assert time.monotonic() < end
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.25)
         done = await client.initialize_async(types.InitializeParams(capabilities=types.ClientCapabilities()))
         assert done.capabilities.hover_provider
         await client.shutdown_async(None)

@@ -51,6 +51,7 @@ def order() -> list[str]:
     return [name for row in rows for name in re.findall(r"`([\w/]+?)(?:\.py|/)`", row)]
 
 
+@cache
 def idea(path: Path) -> str:
     """The module, or the package whose inner room the module is; each form is a room of its own."""
     parts = path.relative_to(PACKAGE).parts
@@ -59,12 +60,14 @@ def idea(path: Path) -> str:
     return "/".join(parts[: 2 if parts[0] == "forms" and len(parts) > 2 else 1]).removesuffix(".py")
 
 
+@cache
 def module_names() -> dict[str, Path]:
     """The modules of the package, by their names without `nodelint.`."""
     names = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in MODULES}
     return {name.removesuffix(".__init__"): path for name, path in names.items()}
 
 
+@cache
 def imported_modules() -> set[tuple[str, str]]:
     """Each import of one of our modules by another one when it runs, as a pair of names."""
     names = module_names()
