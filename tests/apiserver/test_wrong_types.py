@@ -101,6 +101,7 @@ def _errors(report: Report) -> Counter[tuple[str, str]]:
     return Counter((r.rule.name, r.finding.message) for r in report.results if r.severity == "error")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", [Version.parse("1.14.1"), NEWEST], ids=str)
 @pytest.mark.parametrize(("name", "base", "path"), PARTS, ids=[name for name, _, _ in PARTS])
 def test_what_is_offered_settles_the_error(

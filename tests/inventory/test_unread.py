@@ -173,7 +173,9 @@ def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path:
 def test_flags_that_go_say_so_once_and_how_it_is_done_without_them(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {**OVERLAY, ".git/HEAD": "", "nodelint.yaml": "helm: true\n"})
     lines = nodelint("check", "--kustomize", ".", env={"PATH": str(tmp_path / "nowhere")}).stderr.splitlines()
-    message = "(`{0}: true`) is deprecated, and the next release is without it: `{1} | nodelint check -` judges what {0}"
+    message = (
+        "(`{0}: true`) is deprecated, and the next release is without it: `{1} | nodelint check -` judges what {0}"
+    )
     for tool, command in {"kustomize": "kustomize build FOLDER", "helm": "helm template NAME CHART"}.items():
         assert sum(message.format(tool, command) in line for line in lines) == 1
     assert "deprecated" not in nodelint("check", "--no-helm", ".").stderr

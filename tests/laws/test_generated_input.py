@@ -327,6 +327,7 @@ def _faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODELINT_DEBUG", "1")
 
 
+@pytest.mark.slow
 @given(text=manifests(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 @example(V1, "1.0.0", None, True)
 @example(V1, "1.14.1", "1.35", True)
@@ -336,6 +337,7 @@ def test_anything_in_the_place_of_a_value(text: str, release: str, kubernetes: s
     _hold(text, release, kubernetes, unsafe)
 
 
+@pytest.mark.slow
 @given(text=torn(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None:
     _hold(text, release, kubernetes, unsafe)

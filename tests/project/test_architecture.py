@@ -326,6 +326,7 @@ def vague_names() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_name_has_a_verb_or_a_noun() -> None:
     assert not vague_names(), "give it a verb and its object, or a noun"
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
 
@@ -90,6 +92,7 @@ def naming(form: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_module_names_a_form_without_a_reason() -> None:
     found = set().union(*map(naming, NAMES))
     assert sorted(found - ALLOWED.keys()) == [], "ask `forms.registry`, or say why the name has to stand there"

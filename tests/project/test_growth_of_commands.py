@@ -52,6 +52,7 @@ def write_edited_text(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
     return ("lsp", str(folder / "objects.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write",
     [write_plan, write_pairs, write_strict, write_workloads, write_overlay, write_chart, write_edited_text],

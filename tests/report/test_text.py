@@ -282,6 +282,7 @@ def test_statistics_count_findings_by_rule() -> None:
     assert statistics_lines(found) == ["2  error    unknown-field  1 with a fix"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
