@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import ASIDE, TABLE
 from nodelint.text import Source
-from nodelint.text.marks import MARKS
+from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from nodelint.files.gitignore import Ignored
@@ -45,7 +45,7 @@ _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -198,21 +198,21 @@ class _Block:
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
         names = "\n".join([file for file, _ in files])
-        marks = Marks(joined, names)
-        marks.search_forms(joined, names)
-        self._note(files, marks)
-        karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
-        if karpenter or marks.buffers or found.also is not None:
+        keywords = FileKeywords(joined, names)
+        keywords.search_forms(joined, names)
+        self._note(files, keywords)
+        karpenter = _holds_keyword(joined) or joined.find(b"\0") >= 0
+        if karpenter or keywords.buffers or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
-                if ours or (marks.may_be_stated and marks.may_state(file, data, ours)):
-                    self._take(file, data, ours, marks)
-        elif marks.may_be_stated:
+                if ours or (keywords.may_be_stated and keywords.may_state(file, data, ours)):
+                    self._take(file, data, ours, keywords)
+        elif keywords.may_be_stated:
             for file, data in files:
-                if marks.may_state(file, data, False):
-                    self._take(file, data, False, marks)
+                if keywords.may_state(file, data, False):
+                    self._take(file, data, False, keywords)
 
-    def _note(self, files: Sequence[tuple[str, bytes]], marks: Marks) -> None:
+    def _note(self, files: Sequence[tuple[str, bytes]], keywords: FileKeywords) -> None:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
@@ -220,16 +220,16 @@ class _Block:
         found.workloads += workloads
         if workloads and len(found.contents) < _KEPT:
             found.contents.update(workloads)
-        if marks.installs or marks.installing_names:
-            found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.applies:
-            found.applying += [file for file, data in files if marks.may_change_overlays(data)]
-        if marks.buffers:
-            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
-        if marks.node_group_parts:
-            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
+        if keywords.installs or keywords.installing_names:
+            found.installing += [file for file, data in files if keywords.may_install_charts(file, data)]
+        if keywords.applies:
+            found.applying += [file for file, data in files if keywords.may_change_overlays(data)]
+        if keywords.buffers:
+            found.buffers += [file for file, data in files if keywords.may_hold_buffers(data)]
+        if keywords.node_group_parts:
+            found.node_groups += [file for file, data in files if keywords.may_state_node_groups(data)]
 
-    def _take(self, file: str, data: bytes, ours: bool, marks: Marks) -> None:
+    def _take(self, file: str, data: bytes, ours: bool, keywords: FileKeywords) -> None:
         """Read a file that concerns Karpenter, or may state a release."""
         from nodelint.text import Source
 
@@ -242,7 +242,7 @@ class _Block:
         if ours:
             source.part = TABLE.is_part(file)
             found.sources.append(source)
-        if marks.may_state(file, data, ours):
+        if keywords.may_state(file, data, ours):
             found.stating.append(source)
 
     def _copy_known(self, path: str, data: bytes) -> Source | None:
@@ -471,7 +471,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             os.lseek(handle, 0, os.SEEK_SET)
             return yaml_stream.read(_display_path(path), handle)
     data = b"".join(chunks)
-    if size > _LARGEST and _is_marked(data):
+    if size > _LARGEST and _holds_keyword(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
     return data
@@ -489,9 +489,9 @@ def _stdin() -> bytes:
 
 
 def _concerns_karpenter(data: bytes) -> bool:
-    # A file in UTF-16 has the letters of the mark with zeros between them.
-    marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
-    return marked and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
+    # A file in UTF-16 has the letters of the keyword with zeros between them.
+    has_keyword = _holds_keyword(data) or (data.find(b"\0") >= 0 and _holds_keyword(data.replace(b"\0", b"")))
+    return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
 
 
 def _is_wanted(data: bytes, found: Discovery) -> bool:
@@ -504,5 +504,5 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     return re.search(found.also.encode(), data) is not None
 
 
-def _is_marked(data: bytes) -> bool:
-    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
+def _holds_keyword(data: bytes) -> bool:
+    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0

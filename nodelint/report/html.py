@@ -20,7 +20,7 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.run_info import headline, shown_path
-from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PAGE, rule_page
 from nodelint.report.summary import summary_text
 
@@ -164,17 +164,17 @@ def _rule(result: Result) -> str:
 def _excerpts(group: FindingGroup) -> str:
     """Return the marked lines of the file, then those of other files that are related."""
     first = group.first_line[0]
-    marks = [Mark(result.span, own=True) for result in group.first_line]
+    underlines = [Underline(result.span, own=True) for result in group.first_line]
     others: dict[int, list[Also]] = {}
     for also in first.finding.also:
         if also.span.source is first.span.source:
-            marks.append(Mark(also.span, also.message))
+            underlines.append(Underline(also.span, also.message))
         else:
             others.setdefault(id(also.span.source), []).append(also)
-    shown = _pre(excerpt(first.span.source, marks, PAGE))
+    shown = _pre(excerpt(first.span.source, underlines, PAGE))
     for related in others.values():
         source = related[0].span.source
-        rows = excerpt(source, [Mark(also.span, also.message) for also in related], PAGE)
+        rows = excerpt(source, [Underline(also.span, also.message) for also in related], PAGE)
         shown += f"<p class=quiet><code>{escaped(source.path)}</code></p>{_pre(rows)}"
     return shown
 

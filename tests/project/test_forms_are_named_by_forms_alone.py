@@ -38,7 +38,7 @@ ALLOWED = {
     "commands/_fit_run.py": "words of a message",
     "config/settings.py": "the settings `helm` and `kustomize`",
     "drift/stored_form.py": "words of a message",
-    "files/file_marks.py": "labels of charts and the key below which values stand, wherever they are installed",
+    "files/file_keywords.py": "labels of charts and the key below which values stand, wherever they are installed",
     "karpenter/controller_settings.py": "what installs the controller, for rules that ask for its block",
     "karpenter/userdata/family_mismatch.py": "words of a message",
     "lsp/server.py": "patterns of files that an editor watches",

@@ -28,7 +28,7 @@ class _Read(NamedTuple):
     """
 
     term: SelectorTerm
-    asked: Image
+    image: Image
     images: tuple[Image, ...] = ()
     reason: str | None = None
     open: bool = False
@@ -50,17 +50,17 @@ def of_terms(
             continue
         read = _read(term)
         if read.open:
-            rest += read.images or (read.asked,)
+            rest += read.images or (read.image,)
             if read.reason is not None:
-                unknown.append(unknown_fact(read.asked.at, read.reason))
+                unknown.append(unknown_fact(read.image.at, read.reason))
             continue
         finds = _find(read, facts)
         found.append((read, finds))
         if finds.missing is not None:
-            rest += read.images or (read.asked,)
+            rest += read.images or (read.image,)
             if read.reason is not None:
                 why = finds.missing.reason if facts else read.reason
-                unknown.append(unknown_fact(read.asked.at, why, finds.missing))
+                unknown.append(unknown_fact(read.image.at, why, finds.missing))
     images, found = _chosen(found, release, facts)
     return ImageSet(
         (*images, *rest),
@@ -85,13 +85,13 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
 
 def _find(read: _Read, facts: AwsFacts) -> TermImages:
     """What a term without alias finds in EC2; a custom parameter that is missing or not an id finds nothing."""
-    term, node = read.term, read.asked.at
+    term, node = read.term, read.image.at
     question = image_question(term)
     parameters: tuple[tuple[str, str | None], ...] = ()
     try:
-        if question is None and read.asked.parameter is not None:
-            id = facts.parameter(read.asked.parameter)
-            parameters = ((read.asked.parameter, id),)
+        if question is None and read.image.parameter is not None:
+            id = facts.parameter(read.image.parameter)
+            parameters = ((read.image.parameter, id),)
             question = id_question(id) if id is not None and id.startswith("ami-") else None
         if question is None:
             return TermImages(term, node, None, parameters)
@@ -120,7 +120,7 @@ def _chosen(
         _, variants, family = next((match for match in named if match[0] == image.arch), (None, (), None))
         choices = (of_arch(image.arch),)
         images.append(
-            read.asked._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
+            read.image._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
         )
     finds_of = []
     for read, finds in found:

@@ -61,7 +61,7 @@ class UnderReserved(NamedTuple):
     """What kubelet and system keep of memory by their settings, and would keep by default of one type, in MiB."""
 
     name: str
-    kept: int
+    reserved: int
     default: int
 
 
@@ -82,7 +82,7 @@ def least_scant(
     reserved = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
     found = UnderReserved(name, reserved // ONE // overhead.MIB, default // overhead.MIB)
-    return found if found.kept < found.default else None
+    return found if found.reserved < found.default else None
 
 
 def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[NoCapacity]:

@@ -54,7 +54,7 @@ _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|r
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects, of which one is there where an `else` parts them."""
-_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
+_BYTE_ORDER_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
 """A byte order mark at a line's beginning: libyaml passes over it, Go's reader takes it for text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
@@ -117,8 +117,10 @@ class _Composer:
         self.replaced = not self.live and may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
         self.copied: Copies | None = None
-        self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
-        self.plainly = not (masked or self.slashes or self.marks or "?" in text) and (
+        self.byte_order_marks = (
+            [found.start(1) for found in re.finditer(_BYTE_ORDER_MARK, text)] if "\ufeff" in text else []
+        )
+        self.plainly = not (masked or self.slashes or self.byte_order_marks or "?" in text) and (
             self.live or not (self.replaced or may_hold_placeholder(text))
         )
         """Whether a scalar without tag and anchor is what it reads as: most documents hold no others."""
@@ -168,7 +170,7 @@ class _Composer:
                 self.item_or_key(frame, node)
             else:
                 self.entry(frame, frame.key, node)
-        self.refuse_marks()
+        self.refuse_byte_order_marks()
         return roots
 
     def open(
@@ -311,13 +313,13 @@ class _Composer:
                 node.value = UNKNOWN
         return node
 
-    def refuse_marks(self) -> None:
-        if self.marks:
-            raise Unreadable(self.base + self.marks[0], "the character U+FEFF is not allowed in YAML")
+    def refuse_byte_order_marks(self) -> None:
+        if self.byte_order_marks:
+            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
 
     def hold_quoted(self, style: Style, start: int, end: int) -> None:
-        if self.marks:
-            self.marks = [mark for mark in self.marks if not start <= self.base + mark < end]
+        if self.byte_order_marks:
+            self.byte_order_marks = [mark for mark in self.byte_order_marks if not start <= self.base + mark < end]
         if not self.slashes or style != "double":
             return
         slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)

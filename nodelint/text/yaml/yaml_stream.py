@@ -10,7 +10,7 @@ from collections.abc import Callable
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Position, Source
-from nodelint.text.marks import MARKS
+from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -24,9 +24,9 @@ _BLOCK = 1 << 17
 
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
-_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 _OVERLAP = 32
-"""Bytes that a mark or a border which two blocks share may take."""
+"""Bytes that a keyword or a border which two blocks share may take."""
 
 
 class StreamGap(NamedTuple):
@@ -87,9 +87,9 @@ def read(path: str, handle: int) -> Excerpt | None:
             raise OSError(errno.EFBIG, f"larger than {LONGEST >> 30} GiB, which no manifest is")
         parts.add(block)
     parts.end()
-    if not parts.kept:
+    if not parts.karpenter_documents:
         return None
-    source = Excerpt.from_bytes(path, b"".join(parts.kept))
+    source = Excerpt.from_bytes(path, b"".join(parts.karpenter_documents))
     assert isinstance(source, Excerpt)
     source.take_gaps(parts.gaps)
     return source
@@ -99,14 +99,14 @@ class _Parts:
     """The documents that are kept, and what is left out between them."""
 
     def __init__(self) -> None:
-        self.kept: list[bytes] = []
+        self.karpenter_documents: list[bytes] = []
         self.gaps: list[StreamGap] = []
         self._length = 0
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
         self._size = 0
-        self._marked = False
-        """Whether what is pending holds a mark."""
+        self._has_keyword = False
+        """Whether what is pending holds a keyword."""
         self._tail = b""
         self._cut = False
 
@@ -116,16 +116,16 @@ class _Parts:
         ahead = before[-len(_BORDER) :]
         shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
         left = len(block) - last if last else len(ahead) - shared + len(block)
-        self._marked = self._marked or _is_marked(block) or _is_marked(before + block[:_OVERLAP])
+        self._has_keyword = self._has_keyword or _holds_keyword(block) or _holds_keyword(before + block[:_OVERLAP])
         self._pending.append(block)
         self._size += len(block)
         self._tail = (before + block[-_OVERLAP:])[-_OVERLAP:]
-        if last and not self._marked and all(map(bytes.isascii, self._pending)):
+        if last and not self._has_keyword and all(map(bytes.isascii, self._pending)):
             self._pass_over(block, last)
         elif last or shared:
             self._go_on(left, self._documents)
         elif self._size > _LONGEST_DOCUMENT:
-            if self._marked:
+            if self._has_keyword:
                 self._refuse()
             self._go_on(_OVERLAP, self._skip)
             self._cut = True
@@ -148,7 +148,7 @@ class _Parts:
         self._pending = [data]
         self._size = len(data)
         self._tail = data[-_OVERLAP:]
-        self._marked = _is_marked(data)
+        self._has_keyword = _holds_keyword(data)
 
     def end(self) -> None:
         """Take what is left."""
@@ -157,7 +157,7 @@ class _Parts:
     def _documents(self, data: bytes) -> None:
         if not data:
             return
-        if _is_marked(data):
+        if _holds_keyword(data):
             start = 0
             while start < len(data):
                 end = _border(data, start + 1)
@@ -168,13 +168,13 @@ class _Parts:
         self._cut = False
 
     def _document(self, data: bytes) -> None:
-        if not _is_marked(data):
+        if not _holds_keyword(data):
             self._skip(data)
         elif self._cut:
             self._refuse()
         else:
             self.gaps.append(StreamGap(self._length, self._lines, self._characters))
-            self.kept.append(data)
+            self.karpenter_documents.append(data)
             self._length += len(data.decode("utf-8", "replace"))
         self._cut = False
 
@@ -187,8 +187,8 @@ class _Parts:
         raise OSError(errno.EFBIG, text)
 
 
-def _is_marked(data: bytes) -> bool:
-    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
+def _holds_keyword(data: bytes) -> bool:
+    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0
 
 
 def _border(data: bytes, start: int) -> int:

@@ -191,7 +191,7 @@ def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
     return {text for line in lines for text in line.texts}
 
 
-class OverlayVerdict(NamedTuple):
+class NodeOverlayVerdict(NamedTuple):
     """What the controller makes of an overlay: whether it counts, and the types that it means.
 
     `reach` has, for each pool, the types of each offer; None where that is not known. Of one in conflict `other` is
@@ -216,23 +216,23 @@ def decide(
     pools: Sequence[OverlaidPool],
     release: Version,
     is_refused: Callable[[NodeOverlay], bool],
-) -> list[OverlayVerdict]:
+) -> list[NodeOverlayVerdict]:
     """Accept or reject overlays of one cluster one by one, in the controller's order.
 
     Of the weight of an overlay that is not known, those behind it are not known either, unless they conflict with
     an accepted one.
     """
-    found: list[OverlayVerdict] = []
+    found: list[NodeOverlayVerdict] = []
     hidden: set[int | None] = set()
     for overlay in sorted(overlays, key=_order):
         if is_refused(overlay):
-            found.append(OverlayVerdict(overlay, "refused"))
+            found.append(NodeOverlayVerdict(overlay, "refused"))
             continue
         requirements = requirements_of(overlay, release)
         reach = _reach(requirements, pools, release) if requirements is not None else None
         if reach is None or overlay.weight is None or not overlay.effects_known:
             hidden.add(overlay.weight)
-            found.append(OverlayVerdict(overlay, "unknown", reach))
+            found.append(NodeOverlayVerdict(overlay, "unknown", reach))
             continue
         verdict = _judge(overlay, reach, [verdict for verdict in found if verdict.standing == "accepted"])
         if verdict.standing == "accepted" and (overlay.weight in hidden or None in hidden):
@@ -256,9 +256,9 @@ def _reach(
 
 
 def _judge(
-    overlay: NodeOverlay, reach: tuple[tuple[TypeSet, ...], ...], accepted: Sequence[OverlayVerdict]
-) -> OverlayVerdict:
-    verdict = OverlayVerdict(overlay, "accepted", reach)
+    overlay: NodeOverlay, reach: tuple[tuple[TypeSet, ...], ...], accepted: Sequence[NodeOverlayVerdict]
+) -> NodeOverlayVerdict:
+    verdict = NodeOverlayVerdict(overlay, "accepted", reach)
     for other, over, shared in (
         *_find_price_conflicts(verdict, accepted),
         *_find_capacity_conflicts(verdict, accepted),
@@ -270,7 +270,7 @@ def _judge(
 _Conflict = tuple[NodeOverlay, str, TypeSet]
 
 
-def _find_price_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+def _find_price_conflicts(verdict: NodeOverlayVerdict, accepted: Sequence[NodeOverlayVerdict]) -> Iterator[_Conflict]:
     own = verdict.overlay
     if own.price is None:
         return
@@ -286,7 +286,9 @@ def _find_price_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVer
             yield other.overlay, "price", shared
 
 
-def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+def _find_capacity_conflicts(
+    verdict: NodeOverlayVerdict, accepted: Sequence[NodeOverlayVerdict]
+) -> Iterator[_Conflict]:
     """Only the last overlay accepted for a type is compared: it hides what those before it bring."""
     own = verdict.overlay
     for index, offers in enumerate(verdict.reach or () if own.capacity is not None else ()):
@@ -301,8 +303,8 @@ def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[Overlay
             left -= met
 
 
-def apply_overlays(
-    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[OverlayVerdict]
+def apply_node_overlays(
+    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
     """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
     settled = tuple(
