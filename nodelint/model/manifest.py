@@ -213,6 +213,7 @@ class Object:
 
     @cached_property
     def name(self) -> Text | None:
+        """Return `metadata.name`; None if it is no text, UNKNOWN if a placeholder fills it in."""
         return text(self.node.find("metadata", "name"))
 
     @cached_property
@@ -275,26 +276,32 @@ class NodePool(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
+        """Return the entries of `requirements` in their order; those that are no mapping are left out."""
         return tuple(requirement_line(n) for n in _items(self.requirements_node))
 
     @cached_property
     def requirements_node(self) -> Node | None:
+        """Return the list `requirements` of the template; None if there is none."""
         return self.find_field(*_TEMPLATE, "requirements")
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
+        """Return the labels that nodes get from the template."""
         return labels(self.node.find("spec", "template", "metadata", "labels"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
+        """Return the taints that nodes keep."""
         return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
+        """Return the taints that nodes have until something removes them (`startupTaints`)."""
         return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "startupTaints")))
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
+        """Return the class that nodes are made by; None if `nodeClassRef` is missing or no mapping."""
         node = self.node.find("spec", "template", "spec", "nodeClassRef")
         if node is None or node.kind != "mapping":
             return None
@@ -307,6 +314,7 @@ class NodePool(Object):
 
     @cached_property
     def weight(self) -> int | None:
+        """Return `spec.weight`; None if it is not set or no whole number."""
         return _whole_number(self.find_field("spec", "weight"))
 
 
@@ -315,22 +323,27 @@ class EC2NodeClass(Object):
 
     @cached_property
     def ami_family(self) -> Text | None:
+        """Return `amiFamily` as it is written; None if it is no text, UNKNOWN if a placeholder fills it in."""
         return text(self.node.find("spec", "amiFamily"))
 
     @cached_property
     def ami_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `amiSelectorTerms`."""
         return self._terms("amiSelectorTerms")
 
     @cached_property
     def subnet_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `subnetSelectorTerms`."""
         return self._terms("subnetSelectorTerms")
 
     @cached_property
     def security_group_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `securityGroupSelectorTerms`."""
         return self._terms("securityGroupSelectorTerms")
 
     @cached_property
     def reservation_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `capacityReservationSelectorTerms`."""
         return self._terms("capacityReservationSelectorTerms")
 
     def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
@@ -351,6 +364,7 @@ class NodeOverlay(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
+        """Return the entries of `spec.requirements` in their order."""
         return tuple(requirement_line(n) for n in _items(self.node.find("spec", "requirements")))
 
     @cached_property

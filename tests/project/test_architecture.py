@@ -213,6 +213,7 @@ def test_the_api_is_what_it_says() -> None:
     assert documented == sorted(api.__all__)
     for name in api.__all__:
         assert getattr(api, name) is not None
+    assert api.overlays.decide is api.node_overlays.decide, "a former name means the module of today"  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="no `nonsense`"):
         _ = api.nonsense
 
