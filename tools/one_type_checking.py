@@ -14,6 +14,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "nodelint"
@@ -32,7 +33,7 @@ def modules() -> dict[str, Path]:
 NAMES = modules()
 
 
-def is_for_types(node: ast.stmt) -> bool:
+def is_for_types(node: ast.stmt) -> TypeGuard[ast.If]:
     """Whether a statement is an `if TYPE_CHECKING:`."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
@@ -110,6 +111,8 @@ def loaded_anyway(name: str, node: ast.stmt) -> bool:
         return False
     if node.module in CHEAP:
         return True
+    if node.module in NAMES and "def __getattr__" in NAMES[node.module].read_text(encoding="utf-8"):
+        return False  # it brings a name when that is asked for, with a module of its own
     targets = imported(node)
     if not targets <= NAMES.keys():
         return False

@@ -31,7 +31,9 @@ def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
 def option_values(
     rule: Rule, values: Mapping[str, object], placed: Callable[[str, str], str] = lambda _, message: message
 ) -> dict[str, object]:
-    """The values of a rule's options. Raises ConfigError for an option that it lacks, or a value of another type.
+    """Return the values of a rule's options.
+
+    Raise ConfigError for an option that it lacks, or a value of another type.
 
     `placed` puts the place of a name in front of a message about it.
     """

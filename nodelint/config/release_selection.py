@@ -29,7 +29,7 @@ _OF_VALUES = "values"
 
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
-    """What gives each object its releases; None where all have the same, the one of the settings.
+    """Return what gives each object its releases; None where all have the same, the one of the settings.
 
     `stating` are the files that may state a release; one of another repository says nothing about an object.
     """
@@ -129,7 +129,9 @@ class _Targets:
 
 
 def _module_roots(obj: Object) -> tuple[str, ...]:
-    """The root modules, or files of variables, with which Terraform builds an object; of a file, those of it all."""
+    """Return the root modules, or files of variables, with which Terraform builds an object; of a file, those of it
+    all.
+    """
     built = obj.source.built
     return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
 

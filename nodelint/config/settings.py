@@ -116,26 +116,29 @@ class Settings(NamedTuple):
 
     @property
     def karpenter(self) -> Version:
-        """The release of Karpenter that objects are judged for; the newest that is known where there is no other."""
+        """Return the release of Karpenter that objects are judged for; the newest that is known where there is no
+        other.
+        """
         from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
 
         return self.release or NEWEST
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The programs that a run asks to render overlays and charts."""
+        """Return the programs that a run asks to render overlays and charts."""
         return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
 
     def placed(self, word: str, message: str) -> str:
-        """A message about a name, with its place where a file holds it."""
+        """Return a message about a name, with its place where a file holds it."""
         return f"{self.places[word]}: {message}" if word in self.places else message
 
 
 def find(folder: str, passed_over: list[str] | None = None) -> str | None:
-    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root.
+    """Return the nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's
+    root.
 
     `passed_over` collects, in words, each pyproject.toml that is not opened, for it leads out of the repository.
-    Raises ConfigError for a file that cannot be read, or that is a link out of the repository.
+    Raise ConfigError for a file that cannot be read, or that is a link out of the repository.
     """
     while True:
         for name in FILES:
@@ -157,7 +160,10 @@ def find(folder: str, passed_over: list[str] | None = None) -> str | None:
 
 
 def _own(path: str) -> str:
-    """The path of a file that was found. Raises ConfigError for a link out of the repository, or into `.git`."""
+    """Return the path of a configuration that was found.
+
+    Raise ConfigError for a link out of the repository, or into `.git`.
+    """
     reason = _refusal(path)
     if reason is not None:
         raise ConfigError(f"{path}: a link to what is {reason}; to use it, name it by --config")
@@ -169,16 +175,18 @@ def _refusal(path: str) -> str | None:
 
 
 def _top(folder: str) -> str:
-    """The folder that what a configuration names has to lie in: the repository, else the configuration's folder."""
+    """Return the folder that what a configuration names has to lie in: the repository, else the configuration's
+    folder.
+    """
     return repository(os.path.abspath(folder)) or os.path.abspath(folder)
 
 
 def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
-    """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+    """Return settings of a file (None for no file) with flags over them; a flag that is None was not given.
 
     `trusted` says that the user named a file of their own, so that what it names may run as code.
 
-    Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
+    Raise ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
     repository, one of a flag may lie anywhere.
     """
     given = read_config(path) if path else ConfigFile({}, "", None)
@@ -245,13 +253,13 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
 
 
 def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:
-    """The rules that report too: those of the file, and those of the flag."""
+    """Return the rules that report too: those of the file, and those of the flag."""
     key = "extend-select"
     return _names(given.values.get(key), given.place(key)) | _names(flags.get(key), f"--{key}")
 
 
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
-    """Where names of rules and options stand in a file, as far as no flag stands for the setting."""
+    """Return where names of rules and options stand in a file, as far as no flag stands for the setting."""
     named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
     return {word: place for key in named for word, place in given.words(key).items()}
 
@@ -268,9 +276,9 @@ def _hold_to_known(given: ConfigFile) -> None:
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
-    """Which rules report, the name of a group or subject standing for its rules and `all` for every one.
+    """Return which rules report, the name of a group or subject standing for its rules and `all` for every one.
 
-    Raises ConfigError for a name that is none of these; in names, capitals do not count.
+    Raise ConfigError for a name that is none of these; in names, capitals do not count.
     """
     from nodelint.lint.engine import Selection
     from nodelint.rule.definition import GROUPS, PROFILES, SUBJECTS, former_names
@@ -307,19 +315,19 @@ _PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in node
 
 
 def _plain_word(name: str) -> str:
-    """A name in small letters, with hyphens for spaces: `user-data`."""
+    """Return a name in small letters, with hyphens for spaces: `user-data`."""
     return name.lower().replace(" ", "-")
 
 
 def named_rules(settings: Settings) -> list[str]:
-    """The rules, groups and subjects that a configuration and its flags name, in no order."""
+    """Return the rules, groups and subjects that a configuration and its flags name, in no order."""
     per_path = [name for names in settings.per_path.values() for name in names]
     select = (*(settings.select or ()), *settings.extend_select)
     return [*select, *settings.ignore, *per_path, *settings.options]
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """The error for a name that no rule has."""
+    """Return the error for a name that no rule has."""
     hint = did_you_mean(name, rules)
     return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
 
@@ -332,7 +340,7 @@ def _text(value: object, where: str) -> str:
 
 
 def _path(key: str, text: str, folder: str, where: str) -> str:
-    """A path of a configuration, seen from the working folder."""
+    """Return a path of a configuration, seen from the working folder."""
     path = os.path.join(folder, text)
     if not text:
         raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
@@ -348,7 +356,7 @@ _PATHS = ("baseline", "crds", "snapshot")
 
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
-    """Folders of rules. Rules are code: those that a file of the repository under test names are refused.
+    """Return folders of rules. Rules are code: those that a file of the repository under test names are refused.
 
     The flag `--no-repository-rules` refuses those in that repository whoever names them, `--repository-rules` none.
     """
@@ -400,7 +408,7 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
 
 
 def _releases(value: object, where: str) -> tuple[Releases, ...]:
-    """One release, or a range parted where something changes; none for None."""
+    """Return one release, or a range parted where something changes; none for None."""
     if value is None:
         return ()
     text = _text(value, where)
@@ -414,7 +422,7 @@ def _releases(value: object, where: str) -> tuple[Releases, ...]:
 
 
 def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, Versions]:
-    """What the file names for paths, less what a flag names for all."""
+    """Return what the file names for paths, less what a flag names for all."""
     value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
     if value is None:
         return {}

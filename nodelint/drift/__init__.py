@@ -17,9 +17,9 @@ __all__ = ["Hash", "Unhashable", "hash_object", "hash_stored", "stored_object"]
 
 
 def hash_object(obj: Object, release: Version, schemas: Schemas, ca: int | None = None) -> Hash:
-    """The hash that Karpenter writes on a NodePool or an EC2NodeClass once the manifest is applied.
+    """Return the hash that Karpenter writes on a NodePool or an EC2NodeClass once the manifest is applied.
 
-    `ca` is the hash of the cluster's CA bundle, for the releases that hash it. Raises Unhashable where the hash
-    cannot be known: a placeholder, a part of an object, a value of the wrong type, an API version not served.
+    `ca` is the hash of the cluster's CA bundle, for the releases that hash it. Raise Unhashable where the hash cannot
+    be known: a placeholder, a part of an object, a value of the wrong type, an API version not served.
     """
     return hash_stored(obj.kind, stored_object(obj, release, schemas), release, ca)

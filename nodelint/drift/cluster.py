@@ -52,16 +52,18 @@ class Cluster(NamedTuple):
     pod_budgets: list[PodBudget] | None = None
 
     def of_pool(self, name: str) -> list[Claim]:
-        """The NodeClaims of a pool."""
+        """Return the NodeClaims of a pool."""
         return [claim for claim in self.claims if claim.pool == name]
 
     def usage_of(self, name: str) -> dict[str, str]:
-        """What the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not say."""
+        """Return what the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not
+        say.
+        """
         resources = _map(_map(self.pools.get(name, {}).get("status")).get("resources"))
         return {str(key): str(value) for key, value in resources.items()}
 
     def of_class(self, name: str) -> list[Claim]:
-        """The NodeClaims of a class."""
+        """Return the NodeClaims of a class."""
         return [claim for claim in self.claims if claim.node_class == name]
 
 

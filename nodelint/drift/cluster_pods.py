@@ -88,7 +88,7 @@ def _meets(labels: dict[str, str], expression: Any) -> bool:
 
 
 def read_pod(obj: dict[str, Any]) -> RunningPod | None:
-    """A pod that runs; None for one without a node, and for one that has ended."""
+    """Return a pod that runs; None for one without a node, and for one that has ended."""
     meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
     node = spec.get("nodeName")
     if not isinstance(node, str) or not node or _map(obj.get("status")).get("phase") in _OVER:
@@ -112,7 +112,7 @@ def read_pod(obj: dict[str, Any]) -> RunningPod | None:
 
 
 def read_budget(obj: dict[str, Any]) -> PodBudget:
-    """A PodDisruptionBudget."""
+    """Return a PodDisruptionBudget."""
     meta, selector = _map(obj.get("metadata")), _map(obj.get("spec")).get("selector")
     allowed = _map(obj.get("status")).get("disruptionsAllowed")
     return PodBudget(
@@ -124,7 +124,7 @@ def read_budget(obj: dict[str, Any]) -> PodBudget:
 
 
 def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBudget]:
-    """The budgets that allow no eviction now of one of the pods."""
+    """Yield the budgets that allow no eviction now of one of the pods."""
     for budget in budgets:
         if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
             yield budget

@@ -46,7 +46,7 @@ class Dialect(Protocol):
 
 
 def dialect_of(node: Node) -> Dialect:
-    """The language that a node is written in. Raises `NotEditable` for one that is not edited."""
+    """Return the language that a node is written in. Raise `NotEditable` for one that is not edited."""
     style = root_of(node).style
     row = TABLE.of_style(style)
     return yaml if row is None else row.load().writer_of(style)

@@ -13,11 +13,11 @@ from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import ASIDE, TABLE
-from nodelint.text import Source
 from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from nodelint.files.gitignore import Ignored
+    from nodelint.text import Source
 
 YAML_ENDINGS = (".yaml", ".yml", ".json")
 
@@ -154,7 +154,7 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
 
 
 def name_stdin(found: Discovery, name: str) -> None:
-    """Take standard input for the text of a file that an editor holds: it stands in the place of that file."""
+    """Treat standard input as the text of a file that an editor holds; it replaces the file on disk."""
     if found.stdin is None:
         return
     gate.admit(name)
@@ -277,7 +277,8 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
-    """The files that may state a release: those found, and the others of the repositories that the sources stand in.
+    """Return the files that may state a release: those found, and the others of the repositories that the sources
+    stand in.
 
     What of those others cannot be read is passed over: it was not asked for.
     """
@@ -308,7 +309,7 @@ def _display_path(file: str) -> str:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    """Return the other manifests of the repositories that the sources stand in; of none where they stand in none."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
@@ -318,7 +319,7 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
 
 
 def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    """The files that a path stands for, each as a normal path."""
+    """Yield the files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
         yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
@@ -395,7 +396,10 @@ def is_text_of_others(path: str) -> bool:
 
 
 def _wanted(path: str, include: Globs) -> int:
-    """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    """Return what a file is read for: manifests, only the release that it may state, or because it is named.
+
+    0 if it is not read.
+    """
     if path.endswith(TABLE.made) and not (include and include.match(path)):
         return _UNREAD
     if path.endswith(_TAKEN) or path.endswith(TABLE.read) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
@@ -419,7 +423,7 @@ def is_readme(path: str) -> bool:
 def _listed(
     folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
 ) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
-    """The entries of a folder, and what git ignores of them."""
+    """Return the entries of a folder, and what git ignores of them."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
@@ -434,7 +438,7 @@ def _listed(
 
 
 def _ignored_around(folder: str) -> Ignored | None:
-    """What git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
     if repository(os.path.abspath(folder)) is None:
         return None
     from nodelint.files.gitignore import Ignored
@@ -443,7 +447,7 @@ def _ignored_around(folder: str) -> Ignored | None:
 
 
 def _read(path: str, found: Discovery) -> bytes | Source | None:
-    """The content of a file, or what a long stream of YAML holds; None where it is neither."""
+    """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
     try:
         handle = os.open(path, _FOR_READING)
@@ -460,7 +464,7 @@ def _read(path: str, found: Discovery) -> bytes | Source | None:
 
 
 def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
-    """The same for a file that is longer than its first chunks."""
+    """Return the content of a file that is longer than its first chunks, as `_read` does."""
     size = sum(map(len, chunks))
     while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
         chunks.append(chunk)
@@ -479,7 +483,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
 
 @cache
 def _stdin() -> bytes:
-    """What standard input brought: a command may ask for its paths twice."""
+    """Return what standard input brought: a command may ask for its paths twice."""
     if sys.stdin is None:
         raise OSError("standard input is closed")
     data = sys.stdin.buffer.read(_LARGEST + 1)

@@ -49,7 +49,7 @@ _ABOVE_SETTINGS, _SETTINGS = (
 
 
 def find_keywords(data: AnyStr, keywords: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
-    """Those of some keywords that are in a content."""
+    """Return those of some keywords that are in a content."""
     return tuple([keyword for keyword in keywords if data.find(keyword) >= 0])
 
 
@@ -139,5 +139,5 @@ def may_state(file: str, data: bytes, ours: bool) -> bool:
 
 
 def find_buffers(data: bytes) -> str | None:
-    """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
+    """Return the pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
     return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None

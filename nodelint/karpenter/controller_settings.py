@@ -66,7 +66,7 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _charts() -> dict[str, str]:
-    """The values below `settings` that charts read, each with the releases of these."""
+    """Return the values below `settings` that charts read, each with the releases of these."""
     rows = (*table("settings")["settings"], *table("settings")["gates"])
     return {row["value"]: row.get("chart", row["releases"]) for row in rows if "value" in row}
 

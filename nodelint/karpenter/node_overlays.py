@@ -66,7 +66,7 @@ class OverlaidPool:
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
     def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
-        """The types that requirements mean, for each offer; None where that is not known."""
+        """Return the types that requirements mean, for each offer; None where that is not known."""
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
         for wanted in requirements:
@@ -93,7 +93,9 @@ class OverlaidPool:
         )
 
     def _with_label(self, label: Requirement, wanted: Requirement, defined: frozenset[str]) -> TypeSet:
-        """The types that go with a requirement on a label of the template: one that types have, too, is narrowed."""
+        """Return the types that go with a requirement on a label of the template: one that types have, too, is
+        narrowed.
+        """
         if label.key not in defined or label.key in _OFFER_KEYS:
             return self.types if label.intersects(wanted) else NONE
         both = label.intersect(wanted)
@@ -111,7 +113,9 @@ _OFFER_KEYS = frozenset({CAPACITY_TYPE, ZONE, ZONE_ID}) | RESERVATION_KEYS
 
 
 def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
-    """A NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not known."""
+    """Return a NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not
+    known.
+    """
     pool, places = resolution.pool, resolution.places
     labels: dict[str, str | None] | None = {}
     for label in pool.template_labels:
@@ -148,7 +152,7 @@ def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[st
 
 
 def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
-    """What is offered where no zone is known: everything, in each zone that is named and in another one."""
+    """Return what is offered where no zone is known: everything, in each zone that is named and in another one."""
     return [
         Offer({**dict.fromkeys(_OFFER_KEYS), ZONE: zone, ZONE_ID: True, CAPACITY_TYPE: kind}, types)
         for zone in (*sorted(zones), _OTHER)
@@ -157,7 +161,9 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 
 
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
-    """What an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses it."""
+    """Return what an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses
+    it.
+    """
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
         return None
@@ -181,7 +187,7 @@ def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Req
 
 
 def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
-    """The values of a label that overlays name."""
+    """Return the values of a label that overlays name."""
     lines = (
         line
         for overlay in overlays
@@ -207,7 +213,7 @@ class NodeOverlayVerdict(NamedTuple):
 
     @property
     def types(self) -> TypeSet:
-        """The types that it means in some pool."""
+        """Return the types that it means in some pool."""
         return union(types for pool in self.reach or () for types in pool)
 
 
@@ -306,7 +312,9 @@ def _find_capacity_conflicts(
 def apply_node_overlays(
     resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
-    """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
+    """Return the resolution with what accepted overlays make of its types; `view` is its pool, `index` where it
+    stands.
+    """
     settled = tuple(
         str(verdict.overlay.name)
         for verdict in verdicts

@@ -27,7 +27,7 @@ _CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
 
 @cache
 def counterparts(target: MoveTarget) -> Mapping[str, str]:
-    """The label that takes the place of each label of the other side."""
+    """Return the label that takes the place of each label of the other side."""
     facts = table("auto_mode")
     pairs = dict(_CLASS_LABELS)
     for name in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
@@ -54,7 +54,7 @@ _COMMENT = re.compile(r"[ \t]*(?:#|//)|.*?[ \t]#")
 
 
 def find_labels(text: str, target: MoveTarget) -> Iterator[tuple[int, int, str]]:
-    """Each label in a text that has another name on the target, with that name. Comments are passed over.
+    """Yield each label in a text that has another name on the target, with that name. Comments are passed over.
 
     A JSON pointer writes `~1` for the slash of a label, and so does the new name.
     """

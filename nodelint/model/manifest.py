@@ -45,22 +45,22 @@ class RequirementLine(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The values that are known texts."""
+        """Return the values that are known texts."""
         return tuple([v.text for v in self.values if isinstance(v.text, str)])
 
     @property
     def known_texts(self) -> tuple[str, ...] | None:
-        """The values; None where anything of the entry is not known, for then it may mean anything."""
+        """Return the values; None where anything of the entry is not known, for then it may mean anything."""
         return self.texts if self.known else None
 
     @property
     def key_node(self) -> Node:
-        """Where the key's value stands; the whole entry where there is none."""
+        """Return where the key's value stands; the whole entry where there is none."""
         return self.node.get("key") or self.node
 
     @property
     def values_node(self) -> Node:
-        """Where the list of values stands; the whole entry where there is none."""
+        """Return where the list of values stands; the whole entry where there is none."""
         return self.node.get("values") or self.node
 
 
@@ -137,9 +137,9 @@ class Object:
         self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
 
     def once(self, key: Hashable, values: tuple[object, ...], work: Callable[[], _T]) -> _T:
-        """What `work` returns, called once for a key and for the very objects in `values`.
+        """Return what `work` returns, called once for a key and for the very objects in `values`.
 
-        Runs over the same sources share it: a plan and its checks, a check and its look at older releases.
+        Runs over the same sources share the result: a plan and its checks, a check and its look at older releases.
         """
         whole = (key, *map(id, values))
         found = self._known.get(whole)
@@ -193,22 +193,22 @@ class Object:
 
     @property
     def source(self) -> SourceText:
-        """The text that it is written in."""
+        """Return the text that it is written in."""
         return self.node.source
 
     @property
     def group(self) -> str:
-        """The group of its apiVersion: `karpenter.sh`; empty for the core group."""
+        """Return the group of its apiVersion: `karpenter.sh`; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def version(self) -> str:
-        """The version of its apiVersion: `v1`."""
+        """Return the version of its apiVersion: `v1`."""
         return self.api_version.rpartition("/")[2]
 
     @property
     def name_node(self) -> Node:
-        """Where to point at when the object as a whole is meant: its name, else its kind."""
+        """Return where to point at when the object as a whole is meant: its name, else its kind."""
         return self.node.find("metadata", "name") or self.node.get("kind") or self.node
 
     @cached_property
@@ -259,10 +259,10 @@ class NodePool(Object):
         return is_of_ec2(group, [line.key for line in self.requirements if isinstance(line.key, str)])
 
     def find_field(self, *path: str) -> Node | None:
-        """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
+        """Return the node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
-        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from
-        where it belongs is no finding beside that.
+        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from where
+        it belongs is no finding beside that.
         """
         found = self.node.find(*path)
         if found is not None:
@@ -369,7 +369,7 @@ class NodeOverlay(Object):
 
     @cached_property
     def weight(self) -> int | None:
-        """0 where none is written, None where it is not known."""
+        """Return `spec.weight`: 0 if none is written, None if it is not known."""
         node = self.node.find("spec", "weight")
         if node is None or node.value is None:
             return 0
@@ -377,13 +377,15 @@ class NodeOverlay(Object):
 
     @cached_property
     def price(self) -> str | None:
-        """The price per hour, or the change of it with its sign; None where it changes none."""
+        """Return the price per hour, or the change of it with its sign; None where it changes none."""
         nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
         return next((str(node.value) for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
-        """The resources that it brings, each with its amount; None where it brings none, not even an empty list."""
+        """Return the resources that it brings, each with its amount; None where it brings none, not even an empty
+        list.
+        """
         node = self.node.find("spec", "capacity")
         if node is None or node.kind != "mapping":
             return None
@@ -426,7 +428,7 @@ def parse_alias(value: str) -> Alias:
 
 
 def text(node: Node | None) -> Text | None:
-    """The text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    """Return the text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
     if node is None or node.kind != "scalar":
         return None
     if isinstance(node.value, str) or node.value is UNKNOWN:
@@ -446,7 +448,7 @@ def _items(node: Node | None) -> list[Node]:
 
 
 def requirement_line(node: Node) -> RequirementLine:
-    """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
+    """Return an entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
     listed = node.get("values")
     is_list = listed is None or listed.kind == "sequence"
     key, operator = text(node.get("key")), text(node.get("operator"))
@@ -463,7 +465,7 @@ def requirement_line(node: Node) -> RequirementLine:
 
 
 def labels(node: Node | None) -> tuple[Label, ...]:
-    """The entries of a map of labels or tags; none where it is not a mapping."""
+    """Return the entries of a map of labels or tags; none where it is not a mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []

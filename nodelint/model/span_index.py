@@ -31,7 +31,7 @@ class SpanIndex:
             self._by_source[source] = [start for start, _, _ in triples], furthest, [thing for _, _, thing in triples]
 
     def near(self, place: Span) -> Iterator[Any]:
-        """What may share a character or a border with the place, the last first."""
+        """Yield what may share a character or a border with the place, the last first."""
         starts, furthest, things = self._by_source.get(id(place.source), ((), (), ()))
         at = bisect_right(starts, place.end) - 1
         while at >= 0 and furthest[at] >= place.start:

@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
 
     @property
     def bare(self) -> Chosen:
-        """The same without what states it."""
+        """Return the same releases without the lines that state them."""
         return Chosen(self.karpenter, self.kubernetes)
 
     @property
@@ -44,5 +44,5 @@ class Chosen(NamedTuple):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What sorts by Karpenter's release first."""
+        """Return a key that sorts by Karpenter's release first."""
         return (self.karpenter, self.kubernetes or ())

@@ -70,7 +70,7 @@ BROKE_DOWN = "nodelint broke down on this file, please report it"
 
 
 def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
-    """What is made of a file; nothing where nodelint itself breaks down over it, which is noted."""
+    """Return what `make` makes of a file; nothing if nodelint itself breaks down over it, which is noted as a gap."""
     try:
         return list(make())
     except Exception as error:

@@ -235,7 +235,7 @@ class Source(SourceText):
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
 
     def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
-        """The roots with template code set aside, and whether that took whole lines.
+        """Return the roots with template code set aside, and whether that took whole lines.
 
         None, and the document is set aside, where the template makes it unreadable; else raises `error`.
         """
@@ -282,7 +282,7 @@ class Source(SourceText):
 
 
 def reread(source: SourceText, text: str) -> Source:
-    """The same file with another text."""
+    """Return the same file with another text."""
     new = Source.from_text(source.path, text, source.also)
     new.part, new.encoding = source.part, source.encoding
     if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
@@ -292,9 +292,9 @@ def reread(source: SourceText, text: str) -> Source:
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
-    """The same file with another text, which differs within one document: only that one is read anew.
+    """Return the same file with another text that differs within one document only: that one is read anew.
 
-    The other documents stay the very same: they belong to the old source, where their places are.
+    The other documents are the same objects as before and belong to the old source, where their places are.
     """
     document = source.documents[index]
     if document.host is not None:
@@ -312,7 +312,9 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
 
 
 def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """The same for a document within another text: the others there are passed over. None where it is not as before.
+    """Return the same for a document within another text: the others there are passed over.
+
+    None where it is not as before.
 
     To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
     documents these words are others, as long.
@@ -341,7 +343,7 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
 
 
 def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """The same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
+    """Return the same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
 
     A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
     """
@@ -366,7 +368,7 @@ def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
 
 
 def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
-    """The others, with a document that was read within a `new` text; None where it is not as before."""
+    """Return the other documents together with one that was read within a `new` text. None if it is not as before."""
     document, by = source.documents[index], len(new.text) - len(source.text)
     found = [other for other in new.documents if other.start == document.start and other.host == document.host]
     if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
@@ -378,7 +380,7 @@ def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
 
 
 def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
-    """A text of which one document was read, with the others as they are in the text before."""
+    """Return a text of which one document was read, with the others as they are in the text before."""
     document.index = index
     new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
     new.noted = document
@@ -390,7 +392,9 @@ def _between_others(source: SourceText, index: int, new: Source, document: Docum
 
 
 def read_alone(source: SourceText, document: Document) -> Node | None:
-    """The root of a document, read from a text that holds it alone; None where that does not read as the same."""
+    """Return the root of a document, read from a text that holds it alone; None where that does not read as
+    the same.
+    """
     if not _is_yaml_alone(source.path):
         return None
     alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
@@ -434,7 +438,7 @@ def _holds_keyword(text: str, begin: int = 0, end: int | None = None) -> bool:
 
 
 def chunks(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the documents of a text begin and end: at `---` lines and behind `...` lines."""
+    """Return where the documents of a text begin and end: at `---` lines and behind `...` lines."""
     borders = [start]
     marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])
     for mark in marks:
@@ -448,7 +452,7 @@ def chunks(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _lines_with(text: str, marker: str, start: int) -> list[int]:
-    """Where lines begin that hold a marker, and behind it nothing or what white space parts from it."""
+    """Return the offsets of lines that begin with a marker followed by white space or nothing."""
     found = [start] if text.startswith(marker, start) else []
     at = text.find("\n" + marker, start)
     while at >= 0:
@@ -461,7 +465,7 @@ _AFTER_MARKER = ("", " ", "\t", "\r", "\n")
 
 
 def _prologue(text: str, begin: int, end: int) -> bool:
-    """Whether there is nothing but comments and directives, which belong to the document that follows."""
+    """Whether a piece of text holds only comments and directives, which belong to the document that follows."""
     while begin < end:
         stop = text.find("\n", begin, end)
         line = text[begin : stop if stop >= 0 else end]

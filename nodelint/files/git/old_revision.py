@@ -21,7 +21,7 @@ class UnreadRevision(Exception):
 
 @contextmanager
 def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator[tuple[str, list[str], str]]:
-    """A folder with the files of a revision, the paths in it, and the top of the repository.
+    """Yield a folder with the files of a revision, the paths in it, and the top of the repository.
 
     None stands for the place at which the branch left the default branch. `include` are files that are read too.
     Raise UnreadRevision where git cannot tell.

@@ -73,7 +73,7 @@ def of_terms(
 
 
 def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
-    """Where only AWS knows which one of several images is taken."""
+    """Yield where only AWS knows which one of several images is taken."""
     for arch in ("amd64", "arm64"):
         same = [image for image in images if image.arch == arch]
         if len({id(image.at) for image in same}) > 1:
@@ -84,7 +84,9 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
 
 
 def _find(read: _Read, facts: AwsFacts) -> TermImages:
-    """What a term without alias finds in EC2; a custom parameter that is missing or not an id finds nothing."""
+    """Return what a term without alias finds in EC2; a custom parameter that is missing or not an id finds
+    nothing.
+    """
     term, node = read.term, read.image.at
     question = image_question(term)
     parameters: tuple[tuple[str, str | None], ...] = ()
@@ -104,7 +106,7 @@ def _find(read: _Read, facts: AwsFacts) -> TermImages:
 def _chosen(
     found: list[tuple[_Read, TermImages]], release: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
-    """The images that all terms together leave, one for each architecture, and what each term has part in."""
+    """Return the images that all terms together leave, one for each architecture, and what each term has part in."""
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
     candidates = [
         Candidate(image, of_arch(image.arch))
@@ -132,7 +134,7 @@ def _chosen(
 
 
 def _read(term: SelectorTerm) -> _Read:
-    """What the file alone says about a term without alias."""
+    """Return what the file alone says about a term without alias."""
     for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
         node = term.node.get(key)
         if value is None or value == "" or node is None:
@@ -158,7 +160,7 @@ def _read(term: SelectorTerm) -> _Read:
 
 
 def _image_with_types(image: Image, match: Match) -> Image:
-    """An image whose name shows for which types it is published."""
+    """Return an image whose name shows for which types it is published."""
     arch, variants, family = match
     choices = (of_arch(arch),)
     return image._replace(arch=arch, variants=variants, choices=choices, family=family)

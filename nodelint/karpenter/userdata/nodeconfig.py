@@ -20,7 +20,10 @@ _DROPPED = "nodeadm silently drops what it does not know"
 
 
 def compose(text: str, path: str) -> Node | None:
-    """The first document of a text, None where it is empty. Raises `Unreadable`, whose offset is one of the text."""
+    """Return the first document of a text, None where it is empty.
+
+    Raise `Unreadable`, whose offset is one of the text.
+    """
     from nodelint.text.yaml.compose import compose as roots_of
 
     source = Source(path, text)
@@ -43,7 +46,7 @@ def is_read_as_nodeconfig(text: str) -> bool:
 
 
 def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
-    """What nodeadm refuses or drops."""
+    """Yield what nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
         yield UserDataProblem(part.start, part.end, "a NodeConfig has to be a mapping", _NO_JOIN)

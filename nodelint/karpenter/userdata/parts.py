@@ -76,7 +76,7 @@ def is_mime(text: str) -> bool:
 
 
 def archive(text: str) -> Archive:
-    """The parts of a MIME archive."""
+    """Return the parts of a MIME archive."""
     blank = len(text) - len(text.lstrip())
     if blank:
         message = "the MIME header has to start in the first line: blank lines end it"

@@ -71,10 +71,10 @@ class _Frame:
 
 
 def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: bool = False) -> list[Node | None]:
-    """The roots of the documents in `text`, which stands at `base` in the source's own text.
+    """Return the roots of the documents in `text`, which stands at `base` in the source's own text.
 
-    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
-    nothing is put in the place of a `$`. Raises `Unreadable`.
+    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that nothing
+    is put in the place of a `$`. Raise `Unreadable`.
     """
     parser = libyaml()
     escapes = "\\u" in text or "\\/" in text
@@ -92,7 +92,7 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
 def _compose_again(
     source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
-    """The same by a newer libyaml, with repairs. Raises `Unreadable`."""
+    """Return the same by a newer libyaml, with repairs. Raise `Unreadable`."""
     from nodelint.text.yaml.lenient_yaml import read_repaired
 
     def read(parser: Parser, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
@@ -184,7 +184,7 @@ class _Composer:
         around: _Frame | None,
         depth: int,
     ) -> _Frame:
-        """A mapping or list begins, inside of another or of none."""
+        """Return a mapping or list begins, inside of another or of none."""
         if depth >= DEEPEST:
             raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
         if around is not None and around.key is None and around.node.kind == "mapping":
@@ -278,7 +278,7 @@ class _Composer:
         tag: str | None,
         frame: _Frame | None,
     ) -> Node:
-        """A scalar of any kind."""
+        """Return a scalar of any kind."""
         is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
         start = raw if anchor is None and tag is None else min(self.after_properties(raw), end)
         if self.restore is not None:
@@ -331,7 +331,7 @@ class _Composer:
         return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
 
     def block_end(self, start: int, end: int) -> int:
-        """Where a block scalar ends, without blank lines and lines of template code that are indented less."""
+        """Return where a block scalar ends, without blank lines and lines of template code that are indented less."""
         text = self.source.text
         indent = -1
         while True:
@@ -352,7 +352,7 @@ class _Composer:
         return end if line > start else start + len(text[start:end].rstrip(" \t"))
 
     def indent_of(self, start: int, end: int) -> int:
-        """The indent of the first line of a block scalar that holds something."""
+        """Return the indent of the first line of a block scalar that holds something."""
         for line in self.text[start - self.base : end - self.base].splitlines()[1:]:
             if line.strip():
                 return len(line) - len(line.lstrip(" "))
@@ -401,7 +401,7 @@ class _Composer:
 
 
 def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
-    """Give a scalar its tag and the value that this makes of its text. Raises `Unreadable`."""
+    """Give a scalar its tag and the value that this makes of its text. Raise `Unreadable`."""
     from nodelint.text.yaml.tags import set_by_tag  # here, because tags are rare
 
     set_by_tag(node, tag, text, is_key)

@@ -65,7 +65,7 @@ class Excerpt(Source):
         return Position(at.line + lines, at.column, at.offset + characters)
 
     def line(self, number: int) -> str:
-        """The text of a line of the stream; empty for one that is left out."""
+        """Return the text of a line of the stream; empty for one that is left out."""
         shown = [first + gap.lines for first, gap in zip(self._firsts, self._gaps, strict=True)]
         at = bisect_right(shown, number) - 1
         own = number if at < 0 else number - self._gaps[at].lines
@@ -75,9 +75,9 @@ class Excerpt(Source):
 
 
 def read(path: str, handle: int) -> Excerpt | None:
-    """What a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
+    """Return what a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
 
-    Raises OSError for a stream, or for a document of Karpenter's, that is too long.
+    Raise OSError for a stream, or for a document of Karpenter's, that is too long.
     """
     parts = _Parts()
     size = 0
@@ -96,7 +96,7 @@ def read(path: str, handle: int) -> Excerpt | None:
 
 
 class _Parts:
-    """The documents that are kept, and what is left out between them."""
+    """The documents of a stream that concern Karpenter, and the gaps between them."""
 
     def __init__(self) -> None:
         self.karpenter_documents: list[bytes] = []
@@ -111,7 +111,7 @@ class _Parts:
         self._cut = False
 
     def add(self, block: bytes) -> None:
-        """Take what follows. Raises OSError for a document of Karpenter's that is too long."""
+        """Take what follows. Raise OSError for a document of Karpenter's that is too long."""
         before, last = self._tail, _last_border(block)
         ahead = before[-len(_BORDER) :]
         shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
@@ -131,27 +131,27 @@ class _Parts:
             self._cut = True
 
     def _pass_over(self, block: bytes, end: int) -> None:
-        """Skip what is pending but for what stands behind `end` in the last block; nothing is copied for that."""
+        """Skip the pending blocks up to `end` in the last one, without joining them."""
         self._lines += sum([piece.count(b"\n") for piece in self._pending[:-1]]) + block.count(b"\n", 0, end)
         self._characters += self._size - len(block) + end
         self._begin(block[end:])
         self._cut = False
 
     def _go_on(self, left: int, take: Callable[[bytes], None]) -> None:
-        """Let `take` have what is pending but for some bytes at its end."""
+        """Give `take` the pending bytes except the last `left`; these stay pending."""
         data = b"".join(self._pending)
         take(data[: len(data) - left])
         self._begin(data[len(data) - left :])
 
     def _begin(self, data: bytes) -> None:
-        """Have no more pending than the beginning of a document."""
+        """Start with the beginning of a document as all that is pending."""
         self._pending = [data]
         self._size = len(data)
         self._tail = data[-_OVERLAP:]
         self._has_keyword = _holds_keyword(data)
 
     def end(self) -> None:
-        """Take what is left."""
+        """Take the pending bytes, at the end of the stream."""
         self._documents(b"".join(self._pending))
 
     def _documents(self, data: bytes) -> None:
@@ -192,7 +192,7 @@ def _holds_keyword(data: bytes) -> bool:
 
 
 def _border(data: bytes, start: int) -> int:
-    """Where the next document begins, behind `start`; the end where none does."""
+    """Return where the next document begins, behind `start`; the end where none does."""
     at = data.find(_BORDER, start - 1)
     while at >= 0 and not _parts(data, at):
         at = data.find(_BORDER, at + 1)
@@ -200,7 +200,7 @@ def _border(data: bytes, start: int) -> int:
 
 
 def _last_border(data: bytes) -> int:
-    """Where the last document begins; 0 where none does but at the start."""
+    """Return where the last document begins; 0 where none does but at the start."""
     at = data.rfind(_BORDER)
     while at >= 0 and not _parts(data, at):
         at = data.rfind(_BORDER, 0, at + len(_BORDER) - 1)
@@ -208,5 +208,7 @@ def _last_border(data: bytes) -> int:
 
 
 def _parts(data: bytes, at: int) -> bool:
-    """Whether the line behind a line feed parts documents. What the next block decides is not known to do so."""
+    """Whether the line behind a line feed separates documents. A line that the block cuts off is not taken
+    for one.
+    """
     return data[at + len(_BORDER) : at + len(_BORDER) + 1] in (b" ", b"\t", b"\r", b"\n")
