@@ -212,7 +212,7 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
 def _json(report: Report, run: Run) -> object:
     from nodelint.report.json import check_json
 
-    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older, run.unread)
+    return check_json(report, run)
 
 
 def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextStyle) -> str:
@@ -234,13 +234,9 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         return "\n".join(parts).rstrip("\n")
     summary = summary_text(
         report,
-        run.files,
-        run.facts,
-        words.karpenter_named,
-        run.applied,
-        run.refused,
+        run,
+        karpenter_named=words.karpenter_named,
         fixing=words.writing,
-        unread=run.unread,
         verbose=words.verbose,
         most_fixes=None if words.show_fixes else MOST_FIXES,
     )

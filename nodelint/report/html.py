@@ -239,7 +239,5 @@ def _unjudged(report: Report, run: Run) -> str:
 
 def _summary(report: Report, run: Run) -> Iterator[str]:
     """Yield the lines above the verdict of the text report, which say what was not judged and why."""
-    lines: Sequence[str] = summary_text(
-        report, run.files, run.facts, True, run.applied, run.refused, unread=run.unread, verbose=True
-    ).split("\n")[:-1]
+    lines: Sequence[str] = summary_text(report, run, verbose=True).split("\n")[:-1]
     yield from (line.strip() for line in lines)
