@@ -9,38 +9,17 @@ from functools import cache
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
+from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
-from nodelint.forms.registry import ASIDE, TABLE
+from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from nodelint.files.gitignore import Ignored
     from nodelint.text import Source
 
-YAML_ENDINGS = (".yaml", ".yml", ".json")
-
-# Templates of YAML: of Go, of Jinja; `TABLE.templates` has those that a form fills in. A bare `.tpl`
-# is a chart's helpers as often as a manifest.
-_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
-_TAKEN = YAML_ENDINGS + _TEMPLATES
-
-# Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
-_STATING = (
-    *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
-    *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
-)
-SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
-"""How manifests end that somebody has set aside: no tool applies them; `TABLE.aside` has those of forms."""
-
-# Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
-_TEXTS = (
-    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
-)
-_READ, _GLANCE, _UNREAD = 1, 2, 3
-_GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
@@ -340,7 +319,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    walked = (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER
+                    walked = (not name.startswith(".") or name == WORKFLOWS) and name not in _PASSED_OVER
                     if walked and not (ignored and ignored.ignores(name, folder=True)):
                         below = ignored.below(name) if ignored else None
                         open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
@@ -348,7 +327,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                     if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
                         found.hidden.append(path)
                     continue
-                read = _wanted(path, include)
+                read = purpose_of(path, include)
                 if not read or (ignored and ignored.ignores(name, folder=False)):
                     continue
                 if _is_taken(entry, path, read, folder, found):
@@ -362,14 +341,14 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
     regular = entry.is_file()
-    if (read != _READ or not regular) and is_text_of_others(path):
+    if (read != READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
-    if read == _UNREAD or not regular:
+    if read == UNREAD or not regular:
         # An editor's lock is a link that leads nowhere by intent.
-        if read == _READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
+        if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
             found.unreadable.append((path, "a link to a file that is not there"))
         return False
-    if read == _GLANCE:
+    if read == GLANCE:
         found.glanced.add(path)
     if not entry.is_symlink():
         return True
@@ -378,46 +357,9 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     if (what := link_leaves(path, top)) is None:
         return True
     # Helm installs what is in `crds` as it is; definitions are no manifests.
-    if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
+    if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
         found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
     return False
-
-
-def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
-    """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
-    read = _wanted(path, include)
-    return read == _READ or (read == _GLANCE and not is_text_of_others(path)) or os.path.basename(path) in _GIT
-
-
-def is_text_of_others(path: str) -> bool:
-    """Return whether a file is a text or a program that may hold manifests, and is not read."""
-    lower = path.lower()
-    return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside)
-
-
-def _wanted(path: str, include: Globs) -> int:
-    """Return what a file is read for: manifests, only the release that it may state, or because it is named.
-
-    0 if it is not read.
-    """
-    if path.endswith(TABLE.made) and not (include and include.match(path)):
-        return _UNREAD
-    if path.endswith(_TAKEN) or path.endswith(TABLE.read) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
-        return _READ
-    if include and include.match(path):
-        return _READ
-    if path.endswith(_STATING) or is_readme(path):
-        return _GLANCE
-    if path.endswith(TABLE.glanced) and not path.endswith(TABLE.not_glanced):
-        return _GLANCE
-    return _UNREAD if is_text_of_others(path) else 0
-
-
-def is_readme(path: str) -> bool:
-    """Whether a file tells people about its folder; it holds no manifest, and may say which release to install."""
-    return os.path.basename(path).lower().startswith("readme.") and path.lower().endswith(
-        (".md", ".markdown", ".txt")
-    )
 
 
 def _listed(
@@ -430,7 +372,7 @@ def _listed(
     except OSError as error:
         found.unreadable.append((folder, error_reason(error)))
         return iter(()), above
-    if exclude.gitignore and any(entry.name in _GIT for entry in entries):
+    if exclude.gitignore and any(entry.name in GIT_FILES for entry in entries):
         from nodelint.files.gitignore import entered
 
         above = entered(above, folder, [entry.name for entry in entries])

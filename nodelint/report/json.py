@@ -9,7 +9,7 @@ from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
-from nodelint.report.summary import Basis
+from nodelint.report.run_info import Basis
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
-from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
@@ -27,26 +26,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import Unread
-    from nodelint.report.run_info import Run
-
-
-class SnapshotSummary(NamedTuple):
-    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
-
-    path: str | None
-    region: str
-    account: str | None
-    since: str
-    until: str
-
-
-class Basis(NamedTuple):
-    """Where the instance types came from and when, for the summary; `types` is their number."""
-
-    origin: str
-    date: str
-    types: int
-    snapshot: SnapshotSummary | None = None
+    from nodelint.report.run_info import Run, SnapshotSummary
 
 
 def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:

@@ -50,7 +50,7 @@ ALLOWED = {
     "report/skipped.py": "words of a report, and flags",
     "text/embedded_regions.py": "kinds of workloads of other APIs",
     "text/embedded.py": "endings of templates of any kind",
-    "text/source.py": "the kind of text whose parts are read anew alone",
+    "text/rereading.py": "the kind of text whose parts are read anew alone",
     # These ask a form's own modules, for what no other form has an answer to.
     "plan/changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
     "plan/changed_inputs.py": "inputs of values that are not known",

@@ -26,7 +26,7 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
     None stands for the place at which the branch left the default branch. `include` are files that are read too.
     Raise UnreadRevision where git cannot tell.
     """
-    from nodelint.files.discover import is_text_of_others, may_hold_objects
+    from nodelint.files.file_kinds import is_text_of_others, may_hold_objects
     from nodelint.files.git.git_revision import base, commit, list_changed, write_files
     from nodelint.files.git.repository import GitError, repository
 
