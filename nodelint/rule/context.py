@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 
-from nodelint.base.caching import cached_property
 from nodelint.forms.registry import TABLE
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
 from nodelint.model.partial_objects import adds, supplies

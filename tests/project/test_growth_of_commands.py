@@ -36,6 +36,7 @@ def benchmarks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_work_grows_with_the_input(name: str, benchmarks: Any, tmp_path: Path) -> None:
     growth, calls = benchmarks("growth"), benchmarks("calls")
