@@ -233,7 +233,7 @@ class Context(ObjectRelations):
         if self._classes_of is None:
             self._classes_of = {}
             for obj in self.objects:
-                if obj.kind == "EC2NodeClass":
+                if isinstance(obj, EC2NodeClass):
                     self._classes_of.setdefault(id(obj.source), []).append(obj)
         return self._classes_of.get(id(source), ())
 
