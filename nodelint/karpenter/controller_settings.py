@@ -16,7 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 
-__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "helm_release_of", "namespace_of", "shown_paths", "unread_values"]
+__all__ = [
+    "MENTIONS",
+    "ControllerInstall",
+    "UnreadValue",
+    "helm_release_of",
+    "namespace_of",
+    "shown_paths",
+    "unread_values",
+]
 
 MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""

@@ -113,7 +113,7 @@ def _files_beside(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Sour
 
 
 def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: RepositoryTree) -> Iterator[Node]:
-    """Yield the values that a file holds under a key of an object, which is wanted by its kind, name and namespace."""
+    """Yield the values that a file holds under a key of the object with a kind, name and namespace."""
     kind, name, namespace = wanted
     for root in nodes_of(source):
         if text_of(root.get("kind")) == kind and text_of(root.find("metadata", "name")) == name:

@@ -26,7 +26,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _releases_in(source: Source, files: ControllerFiles) -> Iterator[Node]:
-    """Yield the HelmReleases of the controller in a file, and the patches of such, inline ones of a kustomization too."""
+    """Yield the HelmReleases of the controller in a file, and the patches of such, in a file or inline."""
     roots = files.roots(source)
     inline = (item.get("patch") for root in roots for item in items_of(root.get("patches")))
     patches = [read_block(patch) for patch in inline if patch is not None]
