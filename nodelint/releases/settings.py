@@ -40,7 +40,7 @@ class ControllerFacts:
         self._stated = stated
         self._release = release
         self.has_gaps = has_gaps
-        """Whether the controller is given further values that could not be read: what is not stated may be among them."""
+        """Whether the controller is given further values that could not be read: they may hold the rest."""
 
     def gate(self, name: str) -> bool | None:
         """Whether a feature gate is stated to be on or off; None where no file does, or the release has none such."""
