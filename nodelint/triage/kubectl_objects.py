@@ -16,11 +16,10 @@ from nodelint.text.yaml.held_yaml import hold
 from nodelint.triage.logs import LogLine
 from nodelint.triage.times import instant
 
-_BUFFERS = ("CapacityBuffer",)
-KINDS = {kind.lower(): kind for kind in ("NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", *_BUFFERS, "Node", "Pod")}
+_OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "CapacityBuffer"})
+KINDS = {kind.lower(): kind for kind in (*_OWN, "Node", "Pod")}
 """Kinds that events and conditions are read of, by the name that kubectl prints."""
 
-_OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", *_BUFFERS})
 # In the order in which they come true: while one is open, those behind it say nothing of their own.
 _STEPS = ("Launched", "Registered", "Initialized")
 _NOT_FAULTS = frozenset(

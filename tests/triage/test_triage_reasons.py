@@ -86,7 +86,7 @@ REASONS = (
         "Launched",
         "Unknown",
         "Unauthorized",
-        "not authorized due to a boundary",
+        "not authorized to perform this operation by a boundary",
         "permission-refused",
     ),
     (
@@ -94,7 +94,7 @@ REASONS = (
         "Launched",
         "Unknown",
         "Unauthorized",
-        "not authorized due to a policy",
+        "not authorized to perform this operation by a policy",
         "permission-refused",
     ),
     (
