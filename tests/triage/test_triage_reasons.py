@@ -86,7 +86,7 @@ REASONS = (
         "Launched",
         "Unknown",
         "Unauthorized",
-        "not authorized to perform this operation by a boundary",
+        "User is not authorized to perform this operation due to a permission boundary",
         "permission-refused",
     ),
     (
@@ -94,7 +94,7 @@ REASONS = (
         "Launched",
         "Unknown",
         "Unauthorized",
-        "not authorized to perform this operation by a policy",
+        "User is not authorized to perform this operation due to a service control policy",
         "permission-refused",
     ),
     (
