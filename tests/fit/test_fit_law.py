@@ -143,8 +143,8 @@ def test_check_reports_what_fit_calls_impossible(tmp_path: Path, nodelint: Run, 
 def test_pods_that_keep_apart_need_a_zone_each(tmp_path: Path, nodelint: Run) -> None:
     (tmp_path / "pool.yaml").write_text(f"{POOLS['one zone']}---\n{CLASS}")
     (tmp_path / "web.yaml").write_text(deployment("web", SPECS["apart"], "requests: {cpu: 100m}"))
-    told = " ".join(nodelint("fit", ".").stdout.split())
-    assert "its anti-affinity allows 1 pod in each: 1 of 3 get a node" in told
+    output = " ".join(nodelint("fit", ".").stdout.split())
+    assert "its anti-affinity allows 1 pod in each: 1 of 3 get a node" in output
     (tmp_path / "web.yaml").write_text(deployment("web", SPECS["apart-on-hosts"], "requests: {cpu: 100m}"))
     assert "of 3 get a node" not in nodelint("fit", ".").stdout
 
@@ -153,7 +153,7 @@ def test_no_change_of_a_pool_is_offered_for_a_volume_in_another_zone(tmp_path: P
     (tmp_path / "pool.yaml").write_text(f"{POOLS['one type']}---\n{CLASS}")
     (tmp_path / "volumes.yaml").write_text(VOLUMES)
     (tmp_path / "web.yaml").write_text(deployment("web", SPECS["volume-elsewhere"], "requests: {cpu: 100m}"))
-    told = " ".join(nodelint("fit", ".").stdout.split())
-    assert "topology.kubernetes.io/zone In [us-east-1b] not in topology.kubernetes.io/zone In [us-east-1c]" in told
-    assert "its volume is in us-east-1b" in told
-    assert "help:" not in told
+    output = " ".join(nodelint("fit", ".").stdout.split())
+    assert "topology.kubernetes.io/zone In [us-east-1b] not in topology.kubernetes.io/zone In [us-east-1c]" in output
+    assert "its volume is in us-east-1b" in output
+    assert "help:" not in output

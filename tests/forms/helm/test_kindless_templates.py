@@ -60,6 +60,6 @@ def test_values_of_a_chart_here_are_judged_as_its_templates_read_them(
     (tmp_path / "chart" / "templates" / "classes.yaml").write_text(TEMPLATE)
     (tmp_path / "app.yaml").write_text(APPLICATION.format(key=key))
     done = nodelint("check", "--format", "json", ".")
-    told = [(finding["rule"], finding["severity"]) for finding in json.loads(done.stdout)["findings"]]
-    assert told == found
+    findings = [(finding["rule"], finding["severity"]) for finding in json.loads(done.stdout)["findings"]]
+    assert findings == found
     assert "Not read" not in nodelint("check", ".").stdout
