@@ -67,7 +67,10 @@ class ChartInputs:
         """The values of a chart, and with what else it is installed: by files beside it, and by whatever form."""
         sources = self._files.sources
         defaults = sources.get(own) or read(own) or Source.from_text(own, "{}\n")
-        for source in (defaults, *filter(None, (sources.get(os.path.abspath(file)) or read(file) for file in beside(own)))):
+        for source in (
+            defaults,
+            *filter(None, (sources.get(os.path.abspath(file)) or read(file) for file in beside(own))),
+        ):
             root = values_root(source)
             if root is not None:
                 yield root

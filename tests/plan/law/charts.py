@@ -14,19 +14,19 @@ EXPRESSIONS = (
     '{{ include "team" . }}',
     "{{ tpl V . }}",
     "{{ if V }}a-{{ V }}{{ else }}b{{ end }}",
-    '{{ with V }}{{ . }}{{ else }}b{{ end }}',
+    "{{ with V }}{{ . }}{{ else }}b{{ end }}",
     '{{ ternary V "z" (not (empty V)) }}',
     '{{ V }}-{{ (lookup "v1" "ConfigMap" "a" "b").data.c }}',
     '{{ printf "%s-%s" V .Capabilities.KubeVersion.Version }}',
     "{{ V | sha256sum | trunc 8 }}",
     '{{ required "no team" V }}',
-    '{{ V }}-{{ .Release.Namespace }}',
-    '{{ $team := V }}{{ $team }}',
-    '{{ coalesce .Values.none V }}',
-    '{{ V | upper | trunc 63 }}',
+    "{{ V }}-{{ .Release.Namespace }}",
+    "{{ $team := V }}{{ $team }}",
+    "{{ coalesce .Values.none V }}",
+    "{{ V | upper | trunc 63 }}",
     '{{ get (dict "a" V) "a" }}',
     '{{ list V "b" | join "-" }}',
-    '{{ V }}-{{ .Values.unset }}',
+    "{{ V }}-{{ .Values.unset }}",
     '{{ .Files.Get "FILE" | trim }}',
     '{{ (.Files.Get "JSON" | fromJson).team }}',
     '{{ regexReplaceAll "[^a-z0-9]" V "-" }}',
@@ -97,6 +97,8 @@ metadata: {name: nodes, namespace: karpenter}
 spec:
   chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: flux-system}}}
 """
+_WHOLE = ("flux secret", "helmfile template", "helmfile environment", "script set")
+"""What gives values that are not read: all of them count."""
 REPO = "https://example.com/x.git"
 
 
@@ -110,7 +112,9 @@ def make(random: Random) -> Tree:
     value = f".Values.{key}"
     expression = maker.pick(*EXPRESSIONS)
     keys = key.split(".")
-    code = expression.replace("V", "\0").replace("\0alues", "Values").replace("\0ersion", "Version").replace("\0", value)
+    code = (
+        expression.replace("V", "\0").replace("\0alues", "Values").replace("\0ersion", "Version").replace("\0", value)
+    )
     if "KEYS" in code:
         code = code.replace('"KEYS"', " ".join(f'"{part}"' for part in keys))
     folder = "up/charts/nodes" if giver in ("an umbrella", "global values") else "chart"
@@ -139,7 +143,19 @@ def _write_chart(maker: Maker, folder: str, code: str, value: str) -> None:
     shape = maker.pick("plain", "range", "switch")
     text = objects_with(code, of_pool)
     if shape == "range":
-        text = '{{- range $name, $on := dict "web" true }}\n' + objects_with(code.replace(".Values", "$.Values").replace(".Files", "$.Files").replace(".Release", "$.Release").replace(".Capabilities", "$.Capabilities").replace(" . }}", " $ }}").replace("{{ . }}", "{{ . }}"), of_pool) + "---\n{{- end }}\n"
+        text = (
+            '{{- range $name, $on := dict "web" true }}\n'
+            + objects_with(
+                code.replace(".Values", "$.Values")
+                .replace(".Files", "$.Files")
+                .replace(".Release", "$.Release")
+                .replace(".Capabilities", "$.Capabilities")
+                .replace(" . }}", " $ }}")
+                .replace("{{ $ }}", "{{ . }}"),
+                of_pool,
+            )
+            + "---\n{{- end }}\n"
+        )
     elif shape == "switch":
         text = "{{- if not .Values.off }}\n" + text + "{{- end }}\n"
     maker.add(f"{folder}/templates/all.yaml", text)
@@ -158,6 +174,8 @@ def _flow(keys: list[str], text: str) -> str:
 
 def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
     """Write what gives the chart a value. Where the template takes a file instead, nothing depends on that."""
+    if is_used and giver in _WHOLE:
+        return
     take = maker.other if is_used else maker.input
     path = ".".join(keys)
     kind, _, way = giver.partition(" ")
@@ -182,13 +200,17 @@ def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
             maker.add("kustomization.yaml", f"{head}    valuesInline: {_flow(keys, take('kustomization.yaml'))}\n")
     elif giver == "script file":
         maker.add("deploy.sh", "helm upgrade --install nodes ./chart -f envs/nodes.yaml\n")
-        maker.add("envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n")
+        maker.add(
+            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n"
+        )
     elif giver == "script set":
         maker.add("deploy.sh", f"helm upgrade --install nodes ./chart --set {path}={take('deploy.sh')}\n")
     elif giver == "terraform file":
         maker.add("main.tf", 'resource "helm_release" "n" {\n  name = "n"\n  chart = "${path.module}/chart"\n')
         maker.add("main.tf", '  values = [file("${path.module}/envs/nodes.yaml")]\n}\n')
-        maker.add("envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n")
+        maker.add(
+            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n"
+        )
 
 
 def _give_umbrella(maker: Maker, giver: str, keys: list[str], take) -> None:  # type: ignore[no-untyped-def]
@@ -216,7 +238,10 @@ def _give_flux(maker: Maker, way: str, keys: list[str], take) -> None:  # type: 
     field = "stringData" if kind == "Secret" else "data"
     maker.add(held, f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: held, namespace: karpenter}}\n{field}:\n")
     if way == "values key":
-        maker.add(path, f"{RELEASE}  valuesFrom:\n    - {{kind: {kind}, name: held, valuesKey: team, targetPath: {'.'.join(keys)}}}\n")
+        maker.add(
+            path,
+            f"{RELEASE}  valuesFrom:\n    - {{kind: {kind}, name: held, valuesKey: team, targetPath: {'.'.join(keys)}}}\n",
+        )
         maker.add(held, f"  team: {take(held)}\n  more: {maker.other(held)}\n")
     else:
         maker.add(path, f"{RELEASE}  valuesFrom:\n    - {{kind: {kind}, name: held}}\n")
@@ -234,18 +259,28 @@ def _give_argo(maker: Maker, way: str, keys: list[str], take) -> None:  # type: 
         maker.add(path, f"{APPLICATION}{source}      values: |\n{_nested(keys, take(path), '        ')}")
         maker.add(path, f"        more: {maker.other(path)}\n")
     elif way == "parameters":
-        maker.add(path, f"{APPLICATION}{source}      parameters:\n        - {{name: {'.'.join(keys)}, value: {take(path)}}}\n")
+        maker.add(
+            path,
+            f"{APPLICATION}{source}      parameters:\n        - {{name: {'.'.join(keys)}, value: {take(path)}}}\n",
+        )
         maker.add(path, f"        - {{name: more, value: {maker.other(path)}}}\n")
     elif way == "file parameters":
-        maker.add(path, f"{APPLICATION}{source}      fileParameters:\n        - {{name: {'.'.join(keys)}, path: files/t.txt}}\n")
+        maker.add(
+            path,
+            f"{APPLICATION}{source}      fileParameters:\n        - {{name: {'.'.join(keys)}, path: files/t.txt}}\n",
+        )
         maker.add("chart/files/t.txt", take("chart/files/t.txt"))
     elif way == "value files":
         maker.add(path, f"{APPLICATION}{source}      valueFiles: [../envs/prod.yaml]\n")
-        maker.add("envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n")
+        maker.add(
+            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n"
+        )
     else:
         maker.add(path, f"{APPLICATION}  sources:\n    - {{repoURL: {REPO}, ref: values}}\n    - repoURL: {REPO}\n")
         maker.add(path, "      path: chart\n      helm: {valueFiles: [$values/envs/prod.yaml]}\n")
-        maker.add("envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n")
+        maker.add(
+            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n"
+        )
 
 
 def _give_set(maker: Maker, giver: str, keys: list[str], take) -> None:  # type: ignore[no-untyped-def]
@@ -280,16 +315,25 @@ def _give_helmfile(maker: Maker, way: str, keys: list[str], take) -> None:  # ty
     head = "releases:\n  - name: nodes\n    namespace: karpenter\n    chart: ./chart\n"
     if way == "values":
         maker.add(path, f"{head}    values: [values/nodes.yaml]\n")
-        maker.add("values/nodes.yaml", _nested(keys, take("values/nodes.yaml")) + f"more: {maker.other('values/nodes.yaml')}\n")
+        maker.add(
+            "values/nodes.yaml",
+            _nested(keys, take("values/nodes.yaml")) + f"more: {maker.other('values/nodes.yaml')}\n",
+        )
     elif way == "inline":
-        maker.add(path, f"{head}    values:\n      - {_flow(keys, take(path))}\n      - {{more: {maker.other(path)}}}\n")
+        maker.add(
+            path, f"{head}    values:\n      - {_flow(keys, take(path))}\n      - {{more: {maker.other(path)}}}\n"
+        )
     elif way == "set":
         maker.add(path, f"{head}    set:\n      - {{name: {'.'.join(keys)}, value: {take(path)}}}\n")
     elif way == "template":
-        maker.add(path, f"environments:\n  prod: {{values: [envs/prod.yaml]}}\n---\n{head}    values: [nodes.yaml.gotmpl]\n")
+        maker.add(
+            path, f"environments:\n  prod: {{values: [envs/prod.yaml]}}\n---\n{head}    values: [nodes.yaml.gotmpl]\n"
+        )
         maker.add("nodes.yaml.gotmpl", _nested(keys, "{{ .Values.ownTeam }}"))
         maker.add("envs/prod.yaml", f"ownTeam: {take('envs/prod.yaml')}\n")
     else:
         maker.add("helmfile.yaml.gotmpl", "environments:\n  prod:\n    values:\n")
-        maker.add("helmfile.yaml.gotmpl", f"      - ownTeam: {take('helmfile.yaml.gotmpl')}\n---\n{head}    values:\n")
+        maker.add(
+            "helmfile.yaml.gotmpl", f"      - ownTeam: {take('helmfile.yaml.gotmpl')}\n---\n{head}    values:\n"
+        )
         maker.add("helmfile.yaml.gotmpl", f"      - {_flow(keys, '{{ .Values.ownTeam }}')}\n")

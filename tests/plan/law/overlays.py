@@ -64,23 +64,37 @@ def _make_patched(maker: Maker, way: str) -> None:
     top = "prod/kustomization.yaml"
     maker.add(top, "resources: [../base]\n" if way != "several bases" else "resources: [../middle]\n")
     target = "target: {kind: EC2NodeClass, name: web}"
-    patch = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\nspec: {tags: {team: TEXT}}\n"
+    patch = (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\nspec: {tags: {team: TEXT}}\n"
+    )
     if way == "several bases":
-        maker.add("middle/kustomization.yaml", f"resources: [../base]\ncommonAnnotations: {{a: {maker.other('middle/kustomization.yaml')}}}\n")
+        maker.add(
+            "middle/kustomization.yaml",
+            f"resources: [../base]\ncommonAnnotations: {{a: {maker.other('middle/kustomization.yaml')}}}\n",
+        )
     elif way == "strategic patch":
         maker.add(top, "patches: [{path: patch.yaml}]\n")
         maker.add("prod/patch.yaml", patch.replace("TEXT", maker.input("prod/patch.yaml")))
     elif way == "inline patch":
-        maker.add(top, "patches:\n  - patch: |\n" + "".join(f"      {line}\n" for line in patch.replace("TEXT", maker.input(top)).splitlines()))
+        maker.add(
+            top,
+            "patches:\n  - patch: |\n"
+            + "".join(f"      {line}\n" for line in patch.replace("TEXT", maker.input(top)).splitlines()),
+        )
     elif way in ("json patch", "json patch file"):
         path = top if way == "json patch" else "prod/op.yaml"
         op = f'[{{"op": "replace", "path": "/spec/tags/team", "value": "{maker.input(path)}"}}]'
-        maker.add(top, f"patches:\n  - {target}\n" + (f"    patch: '{op}'\n" if path == top else "    path: op.yaml\n"))
+        maker.add(
+            top, f"patches:\n  - {target}\n" + (f"    patch: '{op}'\n" if path == top else "    path: op.yaml\n")
+        )
         if path != top:
             maker.add(path, op + "\n")
     elif way == "component":
         maker.add(top, "components: [../part]\n")
-        maker.add("part/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n")
+        maker.add(
+            "part/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n",
+        )
         maker.add("part/p.yaml", patch.replace("TEXT", maker.input("part/p.yaml")))
     elif way == "labels":
         maker.add(top, f"labels: [{{pairs: {{a: {maker.other(top)}}}}}]\n")
@@ -102,11 +116,21 @@ def _make_replaced(maker: Maker, way: str) -> None:
     maker.add(top, f"resources: {resources}\n")
     if way == "replacement file":
         maker.add(top, "replacements: [{path: r.yaml}]\n")
-        maker.add("prod/r.yaml", "\n".join(("- " if n == 0 else "  ") + line for n, line in enumerate(entry.splitlines())) + "\n")
+        maker.add(
+            "prod/r.yaml",
+            "\n".join(("- " if n == 0 else "  ") + line for n, line in enumerate(entry.splitlines())) + "\n",
+        )
     else:
-        maker.add(top, "replacements:\n" + "".join(("  - " if n == 0 else "    ") + line + "\n" for n, line in enumerate(entry.splitlines())))
+        maker.add(
+            top,
+            "replacements:\n"
+            + "".join(("  - " if n == 0 else "    ") + line + "\n" for n, line in enumerate(entry.splitlines())),
+        )
     if "generated" not in way:
-        maker.add("prod/vars.yaml", f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata:\n  team: {maker.input('prod/vars.yaml')}\n  more: {maker.other('prod/vars.yaml')}\n")
+        maker.add(
+            "prod/vars.yaml",
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata:\n  team: {maker.input('prod/vars.yaml')}\n  more: {maker.other('prod/vars.yaml')}\n",
+        )
         return
     head = "generatorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n  - name: vars\n"
     if way == "generated from a file":
@@ -126,8 +150,15 @@ def _write_base_class(maker: Maker) -> None:
 
 def _make_remote(maker: Maker, way: str) -> None:
     ref = maker.input("kustomization.yaml")
-    address = f"https://example.com/nodes//karpenter-nodes?ref={ref}" if way == "remote base" else f"https://example.com/{ref}/karpenter/nodes.yaml"
-    maker.add("kustomization.yaml", f"resources: [ns.yaml]\nnamespace: a\n# karpenter\n".replace("[ns.yaml]", f"\n  - {address}\n  - ns.yaml"))
+    address = (
+        f"https://example.com/nodes//karpenter-nodes?ref={ref}"
+        if way == "remote base"
+        else f"https://example.com/{ref}/karpenter/nodes.yaml"
+    )
+    maker.add(
+        "kustomization.yaml",
+        f"resources: [ns.yaml]\nnamespace: a\n# karpenter\n".replace("[ns.yaml]", f"\n  - {address}\n  - ns.yaml"),
+    )
     maker.add("ns.yaml", f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {maker.other('ns.yaml')}}}\n")
 
 
@@ -135,20 +166,31 @@ def _make_flux(maker: Maker, way: str) -> None:
     """A Kustomization of Flux that fills in variables or patches."""
     value = "${team:=none}" if way == "flux substitute default" else "${team}"
     patched = way == "flux patches"
-    maker.add("nodes/all.yaml", objects_with("none" if patched else value, maker.random.random() < 0.4 and not patched))
+    maker.add(
+        "nodes/all.yaml", objects_with("none" if patched else value, maker.random.random() < 0.4 and not patched)
+    )
     if maker.random.random() < 0.5:
         maker.add("nodes/kustomization.yaml", "resources: [all.yaml]\n")
     path = "clusters/prod/nodes.yaml"
-    maker.add(path, "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: nodes, namespace: flux-system}\n")
+    maker.add(
+        path,
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: nodes, namespace: flux-system}\n",
+    )
     maker.add(path, "spec:\n  path: ./nodes\n  prune: true\n  sourceRef: {kind: GitRepository, name: flux-system}\n")
     if patched:
-        maker.add(path, "  patches:\n    - target: {kind: EC2NodeClass}\n      patch: |\n        - op: replace\n          path: /spec/tags/team\n")
+        maker.add(
+            path,
+            "  patches:\n    - target: {kind: EC2NodeClass}\n      patch: |\n        - op: replace\n          path: /spec/tags/team\n",
+        )
         maker.add(path, f"          value: {maker.input(path)}\n")
     elif "From" in way:
         kind = "Secret" if "secret" in way else "ConfigMap"
         maker.add(path, f"  postBuild: {{substituteFrom: [{{kind: {kind}, name: vars}}]}}\n")
         held = "clusters/prod/vars.yaml"
-        maker.add(held, f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: vars, namespace: flux-system}}\n{'stringData' if kind == 'Secret' else 'data'}:\n")
+        maker.add(
+            held,
+            f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: vars, namespace: flux-system}}\n{'stringData' if kind == 'Secret' else 'data'}:\n",
+        )
         maker.add(held, f"  team: {maker.input(held)}\n  more: {maker.other(held)}\n")
     else:
         maker.add(path, f"  postBuild: {{substitute: {{team: {maker.input(path)}, more: {maker.other(path)}}}}}\n")
@@ -159,13 +201,25 @@ def _make_argo(maker: Maker, way: str) -> None:
     maker.add("nodes/kustomization.yaml", "resources: [all.yaml]\n")
     maker.add("nodes/all.yaml", objects_with("none" if way == "argo patches" else "${TEAM}", False))
     path = "apps/nodes.yaml"
-    maker.add(path, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: nodes, namespace: argocd}\nspec:\n  project: default\n")
-    maker.add(path, f"  destination: {{name: prod, namespace: {maker.other(path)}}}\n  source:\n    repoURL: https://example.com/x.git\n    path: nodes\n")
+    maker.add(
+        path,
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: nodes, namespace: argocd}\nspec:\n  project: default\n",
+    )
+    maker.add(
+        path,
+        f"  destination: {{name: prod, namespace: {maker.other(path)}}}\n  source:\n    repoURL: https://example.com/x.git\n    path: nodes\n",
+    )
     if way == "argo patches":
-        maker.add(path, "    kustomize:\n      patches:\n        - target: {kind: EC2NodeClass}\n          patch: |-\n            - op: replace\n              path: /spec/tags/team\n")
+        maker.add(
+            path,
+            "    kustomize:\n      patches:\n        - target: {kind: EC2NodeClass}\n          patch: |-\n            - op: replace\n              path: /spec/tags/team\n",
+        )
         maker.add(path, f"              value: {maker.input(path)}\n")
     else:
-        maker.add(path, f"    plugin:\n      name: envsubst\n      env:\n        - name: TEAM\n          value: {maker.input(path)}\n")
+        maker.add(
+            path,
+            f"    plugin:\n      name: envsubst\n      env:\n        - name: TEAM\n          value: {maker.input(path)}\n",
+        )
 
 
 def _make_filled(maker: Maker, way: str) -> None:
@@ -176,15 +230,27 @@ def _make_filled(maker: Maker, way: str) -> None:
             maker.add(path, f"{{% set team = '{maker.input(path)}' ~ env %}}\n" + objects_with("{{ team }}", False))
             return
         maker.add("roles/k/templates/nodes.yaml.j2", objects_with("{{ team }}", maker.random.random() < 0.4))
-        path = maker.pick("roles/k/defaults/main.yml", "group_vars/prod.yml", "group_vars/all/k.yaml", "host_vars/a.yml", "inventory/prod/group_vars/all.yml")
+        path = maker.pick(
+            "roles/k/defaults/main.yml",
+            "group_vars/prod.yml",
+            "group_vars/all/k.yaml",
+            "host_vars/a.yml",
+            "inventory/prod/group_vars/all.yml",
+        )
         maker.add(path, f"team: {maker.input(path)}\nmore: {maker.other(path)}\n")
         return
     maker.add("nodes.yaml", objects_with("${TEAM}", maker.random.random() < 0.4))
     if way == "makefile":
-        maker.add("Makefile", f"TEAM ?= {maker.input('Makefile')}\nMORE ?= {maker.other('Makefile')}\napply:\n\tenvsubst < nodes.yaml | kubectl apply -f -\n")
+        maker.add(
+            "Makefile",
+            f"TEAM ?= {maker.input('Makefile')}\nMORE ?= {maker.other('Makefile')}\napply:\n\tenvsubst < nodes.yaml | kubectl apply -f -\n",
+        )
     elif way == "workflow env":
         path = ".github/workflows/deploy.yaml"
-        maker.add(path, f"on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      TEAM: {maker.input(path)}\n      MORE: {maker.other(path)}\n    steps:\n      - run: envsubst < nodes.yaml | kubectl apply -f -\n")
+        maker.add(
+            path,
+            f"on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      TEAM: {maker.input(path)}\n      MORE: {maker.other(path)}\n    steps:\n      - run: envsubst < nodes.yaml | kubectl apply -f -\n",
+        )
     else:
         path = maker.pick("envs/prod.env", ".env.prod", "deploy.sh", "config/prod.env")
         maker.add(path, f"export TEAM={maker.input(path)}\nexport MORE={maker.other(path)}\n")
@@ -193,8 +259,14 @@ def _make_filled(maker: Maker, way: str) -> None:
 def _make_vars(maker: Maker, way: str) -> None:
     """The old `vars` of a kustomization."""
     maker.add("nodes.yaml", objects_with("$(TEAM)", False))
-    maker.add("vars.yaml", f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata: {{team: {maker.input('vars.yaml')}}}\n")
-    maker.add("kustomization.yaml", "resources: [nodes.yaml, vars.yaml]\nvars:\n  - name: TEAM\n    objref: {kind: ConfigMap, name: vars, apiVersion: v1}\n    fieldref: {fieldpath: data.team}\nconfigurations: [c.yaml]\n")
+    maker.add(
+        "vars.yaml",
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata: {{team: {maker.input('vars.yaml')}}}\n",
+    )
+    maker.add(
+        "kustomization.yaml",
+        "resources: [nodes.yaml, vars.yaml]\nvars:\n  - name: TEAM\n    objref: {kind: ConfigMap, name: vars, apiVersion: v1}\n    fieldref: {fieldpath: data.team}\nconfigurations: [c.yaml]\n",
+    )
     maker.add("c.yaml", "varReference:\n  - {kind: EC2NodeClass, path: spec/tags/team}\n")
 
 
