@@ -104,6 +104,8 @@ class Planner:
         ]
         self.gaps: dict[int, Gap] = {}
         self._note_gaps(self.classes)
+        # What a side cannot read is not gone.
+        self.gone -= {pair.old.name for pair in self.classes if pair.old is not None and id(pair.old) in self.gaps}
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""

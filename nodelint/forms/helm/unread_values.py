@@ -29,6 +29,11 @@ from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.registry import FormRow
+
 _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")

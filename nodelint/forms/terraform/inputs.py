@@ -120,8 +120,9 @@ class TerraformInputs:
             if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
                 continue
             text = source.text[block.start : block.end]
-            makes_pools = MAKES_POOLS.search(address if is_release else text) or (
-                not is_release and not _KNOWN_PUBLISHERS.match(address) and any(map(_OF_POOLS.fullmatch, given))
+            is_known = is_release or _KNOWN_PUBLISHERS.match(address)
+            makes_pools = MAKES_POOLS.search(address if is_known else _COMMENT.sub("", text)) or (
+                not is_known and any(map(_OF_POOLS.fullmatch, given))
             )
             lines = range(source.position(block.start).line, source.position(block.end).line + 1)
             if not makes_pools or any(other == source.path and line in lines for other, line in but):
