@@ -1,4 +1,4 @@
-"""Places of expressions that an unknown value of Terraform depends on, and the part of a map that a reference takes."""
+"""Places of expressions that an unknown value of Terraform depends on, and the parts of maps that references take."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _OF_ITEMS = ("list", "map", "set")
 class Place(NamedTuple):
     """An expression to follow: where it is written, in which module, and the block around it.
 
-    `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of its
-    value that is taken.
+    `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of
+    its value that is taken.
     """
 
     name: str

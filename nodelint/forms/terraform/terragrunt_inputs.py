@@ -1,4 +1,4 @@
-"""The inputs of a variable that Terragrunt gives: expressions of its files, and outputs of the units they depend on."""
+"""The inputs of a variable that Terragrunt gives: expressions of its files, and outputs of other units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LITERAL = re.compile(r'"([^"\n]*)"')
 _VARIABLES = re.compile(r'"[^"\n]*?([\w.-]+\.tfvars(?:\.json)?)"')
 
 ListOutputs = Callable[[str, str, Sequence[str]], Iterator[Place]]
-"""Yields the output of a module: its folder, the label of its only call that counts, and the steps from its name on."""
+"""Yields the output of a module: its folder, the label of the only call that counts, the steps from its name on."""
 
 
 class TerragruntInputs:
@@ -31,7 +31,7 @@ class TerragruntInputs:
         self._parsed = ParsedFiles()
 
     def list_given(self, folder: str, name: str, steps: Sequence[str], label: str) -> Iterator[Place]:
-        """Yield what the units that call a module give to one of its variables; `label` names the only one that counts."""
+        """Yield what the units that call a module give to a variable; `label` names the only one that counts."""
         calls = self._modules.find_terragrunt_calls(folder)
         named = [
             call for call in calls if label and os.path.relpath(call.folder, folder).replace(os.sep, "/") == label
@@ -121,7 +121,7 @@ class TerragruntInputs:
                 yield from self._list_part(place, os.path.join(place.folder, path), steps)
 
     def _list_read(self, place: Place, arguments: str, text: str) -> Iterator[Place]:
-        """What functions read: the part of a file of Terragrunt that is asked for, else whole files by their names."""
+        """What functions read: the part of a file of Terragrunt that is asked for, else whole files by name."""
         is_whole = text.strip().startswith("read_terragrunt_config") and len(place.steps) > 1
         for name in _LITERAL.findall(arguments):
             last = re.sub(r"\$\{[^{}]*\}", "", name).lstrip("/.")

@@ -1,7 +1,7 @@
 """The law of a plan over what it does not know, on trees that are made at random.
 
-A tree is made of one form's ways to pass a value on, so that it is known on which texts a hashed value depends. If one
-of these changes, the plan never says that all is well; if another text changes, it says nothing.
+A tree is made of one form's ways to pass a value on, so that it is known on which texts a hashed value depends. If
+one of these changes, the plan never says that all is well; if another text changes, it says nothing.
 """
 
 from __future__ import annotations

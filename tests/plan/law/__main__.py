@@ -1,4 +1,4 @@
-"""Try the law of a plan on many trees: `python -m tests.plan.law --count 500 [--seed 1] [--form terraform] [--git]`."""
+"""Try the law of a plan on many trees: `python -m tests.plan.law --count 500 [--seed 1] [--form chart] [--git]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Charts: a value of a chart's template from whatever gives values to it, by way of any expression."""
+# ruff: noqa: E501  (a file that is written stands in one line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Kustomize, Flux, and files of other tools: a value from a patch, a replacement, a variable, a remote base."""
+# ruff: noqa: E501  (a file that is written stands in one line)
 
 from __future__ import annotations
 
@@ -157,7 +158,7 @@ def _make_remote(maker: Maker, way: str) -> None:
     )
     maker.add(
         "kustomization.yaml",
-        f"resources: [ns.yaml]\nnamespace: a\n# karpenter\n".replace("[ns.yaml]", f"\n  - {address}\n  - ns.yaml"),
+        "resources: [ns.yaml]\nnamespace: a\n# karpenter\n".replace("[ns.yaml]", f"\n  - {address}\n  - ns.yaml"),
     )
     maker.add("ns.yaml", f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {maker.other('ns.yaml')}}}\n")
 

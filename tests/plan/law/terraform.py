@@ -1,4 +1,5 @@
 """Terraform: a value from an unknown part and a text, by way of any number of expressions, modules and files."""
+# ruff: noqa: E501  (a file that is written stands in one line)
 
 from __future__ import annotations
 
