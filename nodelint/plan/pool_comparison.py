@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nodelint.rule.context import Context
 
 
-class Comparison(NamedTuple):
+class PoolComparison(NamedTuple):
     """What becomes of a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
 
     found: Verdict
@@ -62,13 +62,13 @@ class PoolComparer:
 
     def compare(
         self, sides: Sides, before: Resolution, written: NodePool, is_refused: bool, moved: bool
-    ) -> Comparison:
+    ) -> PoolComparison:
         """Compare a pool and its class; `written` is the pool of the new side, which may be refused."""
         old, new, old_class, new_class = sides.pool, sides.new_pool, sides.node_class, sides.new_class
         same_class = new_class is old_class or new_class is None
         is_gone = old_class is not None and new_class is None and class_name(new) == class_name(old)
         if new is old and same_class and not moved and not is_gone:
-            return Comparison(UNTOUCHED, before)
+            return PoolComparison(UNTOUCHED, before)
         after: Resolution | None = self._after(written, old if is_refused else written, new_class)
         assert after is not None
         running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(old.name)))
@@ -83,7 +83,7 @@ class PoolComparer:
         if stopped is not None and stopped.of_class:
             after = None
             found = keep_static(found) if stopped.of_images else found
-        return Comparison(found, after, effects, stopped_before, stopped, never_stored)
+        return PoolComparison(found, after, effects, stopped_before, stopped, never_stored)
 
     def find_stop(
         self,

@@ -64,7 +64,8 @@ class UnreadValues:
         ]
 
     def _list_of(self, row: FormRow, chart: str) -> Iterator[InputText]:
-        return row.load().list_unread_values(chart, self._files)
+        found: Iterator[InputText] = row.load().list_unread_values(chart, self._files)
+        return found
 
     def _list_commands(self, chart: str) -> Iterator[InputText]:
         """The commands of helm that install a chart, the files of values that they name, and their variables."""

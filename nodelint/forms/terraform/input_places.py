@@ -17,7 +17,7 @@ _LOOKUP = re.compile(r"\blookup\(\s*([A-Za-z_][\w.\-\[\]\"]*)\s*,\s*(\"[^\"$%]*\
 _OF_ITEMS = ("list", "map", "set")
 
 
-class Place(NamedTuple):
+class InputPlace(NamedTuple):
     """An expression to follow: where it is written, in which module, and the block around it.
 
     `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of

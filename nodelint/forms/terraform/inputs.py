@@ -20,7 +20,7 @@ from nodelint.forms.terraform.hclstrings import string_end
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.input_places import (
     ANY,
-    Place,
+    InputPlace,
     list_steps,
     narrow,
     narrow_node,
@@ -76,7 +76,7 @@ class TerraformInputs:
         at = origin.at if origin is not None else node
         path = os.path.abspath(at.source.path)
         call = str(built.label) if built is not None else ""
-        pending: list[Place] = []
+        pending: list[InputPlace] = []
         if path.endswith(ENDS):
             pending.append(self._place_in_file(path, at.source, at.start, at.end, call))
         else:
@@ -101,7 +101,9 @@ class TerraformInputs:
         """Return some expressions of a block, and the inputs that they refer to."""
         folder = os.path.dirname(os.path.abspath(file.source.path))
         label = ".".join(block.names)
-        return self._follow([Place(label, folder, file.source, part.start, part.end, block) for part in expressions])
+        return self._follow(
+            [InputPlace(label, folder, file.source, part.start, part.end, block) for part in expressions]
+        )
 
     def list_remote_modules(
         self, source: Source, but: Collection[tuple[str, int]]
@@ -130,18 +132,18 @@ class TerraformInputs:
             folder = os.path.dirname(path)
             label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
             places = [
-                Place(f"{label}: {key}", folder, source, value.start, value.end, block)
+                InputPlace(f"{label}: {key}", folder, source, value.start, value.end, block)
                 for key, value in [("chart" if is_release else "source", where), *given.items()]
                 if value is not None and key not in ("depends_on", "providers")
             ]
             yield label, self._follow(places)
 
-    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[Place]:
+    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[InputPlace]:
         given = file.attributes(block)
         folder = os.path.dirname(os.path.abspath(file.source.path))
         for key in ("count", "for_each"):
             if key in given and self._is_unknown(file, given[key], folder):
-                yield Place(key, folder, file.source, given[key].start, given[key].end, block, call)
+                yield InputPlace(key, folder, file.source, given[key].start, given[key].end, block, call)
         for caller, calling in self._list_callers(folder, call):
             yield from self._list_repetitions(caller, calling, "")
 
@@ -152,12 +154,12 @@ class TerraformInputs:
         except BudgetSpent:
             return True
 
-    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> Place:
+    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> InputPlace:
         file = self.modules.file(path)
         block = _find_block(file, start) if file is not None else None
-        return Place("the value", os.path.dirname(path), source, start, end, block, call)
+        return InputPlace("the value", os.path.dirname(path), source, start, end, block, call)
 
-    def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[Place]:
+    def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[InputPlace]:
         """The arguments of `templatefile` that the code of a template uses, for each call that may be of the file."""
         name = os.path.basename(path)
         words = set(re.findall(r"[A-Za-z_][\w-]*", code))
@@ -171,11 +173,11 @@ class TerraformInputs:
                     continue
                 for argument in _list_arguments(file, block, words):
                     folder = os.path.dirname(near)
-                    yield Place("the value", folder, file.source, argument.start, argument.end, block, call)
+                    yield InputPlace("the value", folder, file.source, argument.start, argument.end, block, call)
 
     # -- what expressions refer to
 
-    def _follow(self, places: Iterator[Place] | Sequence[Place]) -> list[InputText]:
+    def _follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
         pending = list(places)
         found: dict[tuple[str, str, int, int, tuple[str, ...]], InputText] = {}
         self._further.clear()
@@ -192,7 +194,7 @@ class TerraformInputs:
         rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
         return [*found.values(), *rest]
 
-    def _normalized(self, place: Place) -> str:
+    def _normalized(self, place: InputPlace) -> str:
         """The words of an expression, without comments and layout."""
         text = place.source.text
         file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
@@ -202,7 +204,7 @@ class TerraformInputs:
         words = [text[token.start : token.end] for token in tokens if token.kind != "nl"]
         return " ".join(words) or " ".join(text[place.start : place.end].split())
 
-    def _list_references(self, place: Place) -> Iterator[Place]:
+    def _list_references(self, place: InputPlace) -> Iterator[InputPlace]:
         if place.source.path.endswith(".hcl"):
             yield from self._terragrunt.list_references(place)
             return
@@ -227,7 +229,7 @@ class TerraformInputs:
         for arguments in _FILE.findall(text):
             yield from self._list_files(place, arguments)
 
-    def _list_locals(self, place: Place, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_locals(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 value = file.attributes(block).get(name) if block.kind == "locals" else None
@@ -235,19 +237,19 @@ class TerraformInputs:
                     at = place._replace(name=f"local.{name}", source=file.source, block=block)
                     yield from _list_parts(at, value, steps)
 
-    def _list_repetition(self, place: Place, word: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_repetition(self, place: InputPlace, word: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         file = self.modules.file(os.path.abspath(place.source.path))
         given = file.attributes(place.block) if file is not None and place.block is not None else {}
         key = "for_each" if word == "each" else "count"
         if word != "self" and key in given:
             yield from _list_parts(place._replace(name=key), given[key], steps)
 
-    def _list_variable(self, place: Place, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_variable(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What a variable may be: its default, and what callers, files of variables and Terragrunt give."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind == "variable" and block.names == (name,):
-                    at = Place(f"var.{name}", place.folder, file.source, 0, 0)
+                    at = InputPlace(f"var.{name}", place.folder, file.source, 0, 0)
                     for key, value in file.attributes(block).items():
                         if key in ("default", "type", "nullable"):
                             yield from _list_parts(at, value, steps if key != "nullable" else ())
@@ -258,7 +260,7 @@ class TerraformInputs:
             if argument is not None:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 label = f"module.{'.'.join(block.names)}: {name}"
-                yield from _list_parts(Place(label, folder, caller.source, 0, 0, block), argument, steps)
+                yield from _list_parts(InputPlace(label, folder, caller.source, 0, 0, block), argument, steps)
         if not called:
             yield from self._list_given(place, name, steps)
 
@@ -269,17 +271,17 @@ class TerraformInputs:
                 if called == folder and (wanted is None or wanted[1] == ".".join(block.names)):
                     yield file, block
 
-    def _list_given(self, place: Place, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_given(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What files of variables and Terragrunt give to a variable of a root module."""
         folder = place.folder
         given = self.modules.variable_files(folder)
         files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
         for values in (given, *files):
             for node in narrow_node(values[name], steps) if name in values else ():
-                yield Place(f"var.{name}", folder, node.source, node.start, node.end)
+                yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
         yield from self._terragrunt.list_given(folder, name, steps, place.call)
 
-    def _list_module(self, place: Place, name: str, output: Sequence[str]) -> Iterator[Place]:
+    def _list_module(self, place: InputPlace, name: str, output: Sequence[str]) -> Iterator[InputPlace]:
         """The output of a module: as it is written where the module is here, else all that its call says."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
@@ -298,7 +300,7 @@ class TerraformInputs:
                     if is_name and not _OF_NAMES.search(key):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
-                        yield Place(
+                        yield InputPlace(
                             f"module.{name}: {key}",
                             place.folder,
                             file.source,
@@ -308,16 +310,18 @@ class TerraformInputs:
                             place.call,
                         )
 
-    def _list_outputs(self, folder: str, call: str, output: Sequence[str]) -> Iterator[Place]:
+    def _list_outputs(self, folder: str, call: str, output: Sequence[str]) -> Iterator[InputPlace]:
         """The outputs of a module, or the one that is asked for; `call` is the label of the call that counts."""
         for file in self.modules.files(folder):
             for block in file.blocks:
                 value = file.attributes(block).get("value") if block.kind == "output" else None
                 if value is not None and (not output or output[0] == ANY or block.names == (output[0],)):
-                    at = Place(f"output {block.names[0]}", folder, file.source, 0, 0, block, call)
+                    at = InputPlace(f"output {block.names[0]}", folder, file.source, 0, 0, block, call)
                     yield from _list_parts(at, value, output[1:])
 
-    def _list_blocks(self, place: Place, kind: str, names: tuple[str, str], attribute: str) -> Iterator[Place]:
+    def _list_blocks(
+        self, place: InputPlace, kind: str, names: tuple[str, str], attribute: str
+    ) -> Iterator[InputPlace]:
         """What a resource is set up with: the attribute that is asked for, if it is written; else all that counts."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
@@ -326,16 +330,16 @@ class TerraformInputs:
                 given = file.attributes(block)
                 label = ".".join((*(("data",) if kind == "data" else ()), *names))
                 if kind == "data":
-                    yield Place(label, place.folder, file.source, block.start, block.end, block, place.call)
+                    yield InputPlace(label, place.folder, file.source, block.start, block.end, block, place.call)
                     continue
                 wanted = [attribute] if attribute in given else [key for key in given if key not in _NOT_IN_IDENTITY]
                 for key in wanted:
                     value = given[key]
-                    yield Place(
+                    yield InputPlace(
                         f"{label}: {key}", place.folder, file.source, value.start, value.end, block, place.call
                     )
 
-    def _list_files(self, place: Place, arguments: str) -> Iterator[Place]:
+    def _list_files(self, place: InputPlace, arguments: str) -> Iterator[InputPlace]:
         """The files that a function reads, also those that a path with unknown parts may name."""
         is_made = re.match(r"\s*(?:join|format)\b", arguments)
         texts = _LITERAL.findall(arguments if is_made else _take_first_argument(arguments))
@@ -351,7 +355,7 @@ class TerraformInputs:
         for name in named[:_MOST_NAMED]:
             source = self.modules.source(os.path.join(folder, name))
             if source is not None:
-                yield Place(
+                yield InputPlace(
                     os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call
                 )
         further = (self.modules.source(os.path.join(folder, name)) for name in named[_MOST_NAMED:])
@@ -362,7 +366,7 @@ _MOST_NAMED = 50
 """Files that one path with unknown parts may name."""
 
 
-def _list_parts(at: Place, value: HclExpression, steps: Sequence[str]) -> Iterator[Place]:
+def _list_parts(at: InputPlace, value: HclExpression, steps: Sequence[str]) -> Iterator[InputPlace]:
     """The parts of an expression that some steps take; `at` says what it is called, and in which file it stands."""
     for part, left in narrow(value, steps, at.source.text):
         yield at._replace(start=part.start, end=part.end, steps=tuple(left))

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
-from nodelint.forms.terraform.input_places import Place, list_steps, narrow, narrow_node, write_lookups_as_indexes
+from nodelint.forms.terraform.input_places import (
+    InputPlace,
+    list_steps,
+    narrow,
+    narrow_node,
+    write_lookups_as_indexes,
+)
 from nodelint.forms.terraform.terragrunt import NAME, ParsedFile, ParsedFiles, TerragruntFile
 from nodelint.forms.terraform.values import Modules
-from nodelint.text import Source
+from nodelint.text import Source, SourceText
 
 _REFERENCE = re.compile(r"(?<![\w.-])(local|dependency|include)\.([A-Za-z_][\w-]*)((?:\.[\w-]+|\[[^\[\]\n]*\])*)")
 _READ = re.compile(r"\b(?:read_terragrunt_config|file|sops_decrypt_file|templatefile|read_tfvars_file)\s*\(([^\n]*)")
 _LITERAL = re.compile(r'"([^"\n]*)"')
 _VARIABLES = re.compile(r'"[^"\n]*?([\w.-]+\.tfvars(?:\.json)?)"')
 
-ListOutputs = Callable[[str, str, Sequence[str]], Iterator[Place]]
+ListOutputs = Callable[[str, str, Sequence[str]], Iterator[InputPlace]]
 """Yields the output of a module: its folder, the label of the only call that counts, the steps from its name on."""
 
 
@@ -30,7 +36,7 @@ class TerragruntInputs:
         self._list_outputs = list_outputs
         self._parsed = ParsedFiles()
 
-    def list_given(self, folder: str, name: str, steps: Sequence[str], label: str) -> Iterator[Place]:
+    def list_given(self, folder: str, name: str, steps: Sequence[str], label: str) -> Iterator[InputPlace]:
         """Yield what the units that call a module give to a variable; `label` names the only one that counts."""
         calls = self._modules.find_terragrunt_calls(folder)
         named = [
@@ -39,29 +45,29 @@ class TerragruntInputs:
         for call in named or calls:
             if name in call.given:
                 for node in narrow_node(call.given[name], steps):
-                    yield Place(f"inputs: {name}", call.folder, node.source, node.start, node.end)
+                    yield InputPlace(f"inputs: {name}", call.folder, node.source, node.start, node.end)
             for source in self._list_files(call.folder):
                 yield from self._list_input(source, call.folder, name, steps)
 
-    def _list_input(self, source: Source, folder: str, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_input(self, source: Source, folder: str, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What one file gives to a variable, by `inputs` and by files of variables that it names."""
         file = self._parsed.parse(source)
         given = file.body(file.whole).get("inputs")
         if given is not None:
             for part, left in narrow(given, [name, *steps], source.text):
-                yield Place(f"inputs: {name}", folder, source, part.start, part.end, steps=tuple(left))
+                yield InputPlace(f"inputs: {name}", folder, source, part.start, part.end, steps=tuple(left))
         for block in file.blocks:
             text = source.text[block.start : block.end]
             if block.kind == "generate" and re.search(rf"\b{re.escape(name)}\b", text):
-                yield Place("generate", folder, source, block.start, block.end)
+                yield InputPlace("generate", folder, source, block.start, block.end)
             for named in _VARIABLES.findall(text) if block.kind == "terraform" else ():
                 for found in self._find_above(folder, named):
                     values = self._modules.variables_of(found)
                     if name in values:
                         for node in narrow_node(values[name], steps):
-                            yield Place(f"var.{name}", folder, node.source, node.start, node.end)
+                            yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
 
-    def list_references(self, place: Place) -> Iterator[Place]:
+    def list_references(self, place: InputPlace) -> Iterator[InputPlace]:
         """Yield what an expression of a file of Terragrunt refers to."""
         source = place.source
         text = write_lookups_as_indexes(source.text[place.start : place.end])
@@ -80,13 +86,15 @@ class TerragruntInputs:
         for arguments in _READ.findall(text):
             yield from self._list_read(place, arguments, text)
 
-    def _list_locals(self, place: Place, file: ParsedFile, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_locals(
+        self, place: InputPlace, file: ParsedFile, name: str, steps: Sequence[str]
+    ) -> Iterator[InputPlace]:
         for block in file.blocks:
             value = file.body(block).get(name) if block.kind == "locals" else None
             for part, left in narrow(value, steps, file.source.text) if value is not None else ():
-                yield Place(f"local.{name}", place.folder, file.source, part.start, part.end, steps=tuple(left))
+                yield InputPlace(f"local.{name}", place.folder, file.source, part.start, part.end, steps=tuple(left))
 
-    def _list_dependency(self, place: Place, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_dependency(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """The output of another unit: by its module where that is here, else by all that the unit gives."""
         for source in (place.source, *self._list_files(place.folder)):
             file = self._open(source, place.folder)
@@ -104,23 +112,23 @@ class TerragruntInputs:
                 return
             parsed = self._parsed.parse(unit)
             yield from (
-                Place(f"unit {name}: source", folder, unit, block.start, block.end)
+                InputPlace(f"unit {name}: source", folder, unit, block.start, block.end)
                 for block in parsed.blocks
                 if block.kind == "terraform"
             )
             given = parsed.body(parsed.whole).get("inputs")
             if given is not None:
-                yield Place(f"unit {name}: inputs", folder, unit, given.start, given.end)
+                yield InputPlace(f"unit {name}: inputs", folder, unit, given.start, given.end)
             return
 
-    def _list_included(self, place: Place, name: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_included(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         file = self._open(place.source, place.folder)
         for block in file.blocks_of("include", name):
             path = file.text_in(block, "path")
             if path is not None:
                 yield from self._list_part(place, os.path.join(place.folder, path), steps)
 
-    def _list_read(self, place: Place, arguments: str, text: str) -> Iterator[Place]:
+    def _list_read(self, place: InputPlace, arguments: str, text: str) -> Iterator[InputPlace]:
         """What functions read: the part of a file of Terragrunt that is asked for, else whole files by name."""
         is_whole = text.strip().startswith("read_terragrunt_config") and len(place.steps) > 1
         for name in _LITERAL.findall(arguments):
@@ -129,9 +137,9 @@ class TerragruntInputs:
                 if is_whole:
                     yield from self._list_part(place, os.path.abspath(source.path), place.steps)
                 else:
-                    yield Place(os.path.basename(source.path), place.folder, source, 0, len(source.text))
+                    yield InputPlace(os.path.basename(source.path), place.folder, source, 0, len(source.text))
 
-    def _list_part(self, place: Place, path: str, steps: Sequence[str]) -> Iterator[Place]:
+    def _list_part(self, place: InputPlace, path: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         source = self._modules.source(os.path.normpath(path))
         if source is None:
             return
@@ -141,9 +149,10 @@ class TerragruntInputs:
         elif len(steps) > 1 and steps[0] == "inputs":
             yield from self._list_input(source, place.folder, steps[1], steps[2:])
         else:
-            yield Place(os.path.basename(path), place.folder, source, 0, len(source.text))
+            yield InputPlace(os.path.basename(path), place.folder, source, 0, len(source.text))
 
-    def _open(self, source: Source, folder: str) -> TerragruntFile:
+    def _open(self, source: SourceText, folder: str) -> TerragruntFile:
+        assert isinstance(source, Source)  # every file of Terragrunt is read as one
         home = find_top(folder) or folder
         return TerragruntFile(source, folder, home, self._modules.source, self._modules.budget, self._parsed)
 

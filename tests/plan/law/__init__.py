@@ -53,8 +53,8 @@ def find_breaks(nodelint: Run, folder: Path, tree: Tree, by_git: bool, tried: Co
         else:
             write_files(folder / str(number), files)
             done = nodelint("plan", "--old", "old", str(number), cwd=folder)
-        said = done.stdout.replace("No node is replaced in what was compared", "")
-        if done.returncode != (kind == "input") or (kind == "input" and "No node is replaced" in said):
+        output = done.stdout.replace("No node is replaced in what was compared", "")
+        if done.returncode != (kind == "input") or (kind == "input" and "No node is replaced" in output):
             yield Break(kind, change, f"exit {done.returncode}: {done.stdout[-300:]}{done.stderr[-500:]}", files)
 
 

@@ -23,18 +23,18 @@ def main() -> None:
     parser.add_argument("--form", choices=FORMS)
     parser.add_argument("--git", action="store_true", help="compare two commits")
     parser.add_argument("--keep", help="a folder for the trees of changes that break the law")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     tried, broken = Counter[str](), Counter[str]()
-    for seed in range(asked.seed, asked.seed + asked.count):
-        form = asked.form or list(FORMS)[seed % len(FORMS)]
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        form = arguments.form or list(FORMS)[seed % len(FORMS)]
         tree = FORMS[form](Random(seed))
         with tempfile.TemporaryDirectory() as folder:
-            for found in find_breaks(_run(folder), Path(folder, "a"), tree, asked.git, tried):
+            for found in find_breaks(_run(folder), Path(folder, "a"), tree, arguments.git, tried):
                 broken[found.kind] += 1
                 print(f"{seed} {found.kind} {tree.about}\n    {found.change}\n    {found.output}", flush=True)
-                if asked.keep:
+                if arguments.keep:
                     for side, files in (("old", tree.files), ("new", found.files)):
-                        write_files(Path(asked.keep, f"{seed}-{broken.total()}", side), files)
+                        write_files(Path(arguments.keep, f"{seed}-{broken.total()}", side), files)
     print(f"tried {dict(tried)}, broken {dict(broken)}")
     sys.exit(bool(broken))
 

@@ -129,7 +129,7 @@ def make(random: Random) -> Tree:
     _write_chart(maker, folder, code, value)
     own = f"{folder}/values.yaml"
     text = maker.input(own) if giver == "own values" and not uses_file else "none"
-    maker.add(own, _nested(keys, text) + f"other: {maker.other(own)}\n")
+    maker.add(own, _nested(keys, text) + f"other: {maker.decoy(own)}\n")
     _give(maker, giver, keys, uses_file)
     return maker.tree("chart")
 
@@ -140,7 +140,7 @@ def _write_chart(maker: Maker, folder: str, code: str, value: str) -> None:
     helpers = f"{folder}/templates/_helpers.tpl"
     if "include" in code:
         maker.add(helpers, f'{{{{ define "team" }}}}{maker.input(helpers)}-{{{{ {value} }}}}{{{{ end }}}}\n')
-    maker.add(helpers, f'{{{{ define "unused" }}}}{maker.other(helpers)}{{{{ end }}}}\n')
+    maker.add(helpers, f'{{{{ define "unused" }}}}{maker.decoy(helpers)}{{{{ end }}}}\n')
     shape = maker.pick("plain", "range", "switch")
     text = objects_with(code, of_pool)
     if shape == "range":
@@ -177,7 +177,7 @@ def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
     """Write what gives the chart a value. Where the template takes a file instead, nothing depends on that."""
     if is_used and giver in _WHOLE:
         return
-    take = maker.other if is_used else maker.input
+    take = maker.decoy if is_used else maker.input
     path = ".".join(keys)
     kind, _, way = giver.partition(" ")
     if giver == "a file beside":
@@ -196,13 +196,13 @@ def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
         head = "helmGlobals: {chartHome: .}\nhelmCharts:\n  - name: chart\n    releaseName: nodes\n"
         if way == "file":
             maker.add("kustomization.yaml", head + "    valuesFile: prod.yaml\n")
-            maker.add("prod.yaml", _nested(keys, take("prod.yaml")) + f"more: {maker.other('prod.yaml')}\n")
+            maker.add("prod.yaml", _nested(keys, take("prod.yaml")) + f"more: {maker.decoy('prod.yaml')}\n")
         else:
             maker.add("kustomization.yaml", f"{head}    valuesInline: {_flow(keys, take('kustomization.yaml'))}\n")
     elif giver == "script file":
         maker.add("deploy.sh", "helm upgrade --install nodes ./chart -f envs/nodes.yaml\n")
         maker.add(
-            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n"
+            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.decoy('envs/nodes.yaml')}\n"
         )
     elif giver == "script set":
         maker.add("deploy.sh", f"helm upgrade --install nodes ./chart --set {path}={take('deploy.sh')}\n")
@@ -210,7 +210,7 @@ def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
         maker.add("main.tf", 'resource "helm_release" "n" {\n  name = "n"\n  chart = "${path.module}/chart"\n')
         maker.add("main.tf", '  values = [file("${path.module}/envs/nodes.yaml")]\n}\n')
         maker.add(
-            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.other('envs/nodes.yaml')}\n"
+            "envs/nodes.yaml", _nested(keys, take("envs/nodes.yaml")) + f"other: {maker.decoy('envs/nodes.yaml')}\n"
         )
 
 
@@ -219,34 +219,34 @@ def _give_umbrella(maker: Maker, giver: str, keys: list[str], take) -> None:  # 
     chart = "apiVersion: v2\nname: up\nversion: 0.1.0\ndependencies:\n"
     if giver == "an umbrella by alias":
         chart += "  - {name: nodes, version: 0.1.0, alias: prod, repository: 'file://../chart'}\n"
-        maker.add(own, "prod:\n" + _nested(keys, take(own), "  ") + f"more: {maker.other(own)}\n")
+        maker.add(own, "prod:\n" + _nested(keys, take(own), "  ") + f"more: {maker.decoy(own)}\n")
     elif giver == "an umbrella":
         chart += "  - {name: nodes, version: 0.1.0}\n"
-        maker.add(own, "nodes:\n" + _nested(keys, take(own), "  ") + f"more: {maker.other(own)}\n")
+        maker.add(own, "nodes:\n" + _nested(keys, take(own), "  ") + f"more: {maker.decoy(own)}\n")
     else:
         chart += "  - {name: nodes, version: 0.1.0}\n"
-        maker.add(own, _nested(keys, take(own)) + f"more: {maker.other(own)}\n")
+        maker.add(own, _nested(keys, take(own)) + f"more: {maker.decoy(own)}\n")
     maker.add("up/Chart.yaml", chart)
 
 
 def _give_flux(maker: Maker, way: str, keys: list[str], take) -> None:  # type: ignore[no-untyped-def]
     path = "apps/release.yaml"
     if way == "values":
-        maker.add(path, f"{RELEASE}  values:\n{_nested(keys, take(path), '    ')}    more: {maker.other(path)}\n")
+        maker.add(path, f"{RELEASE}  values:\n{_nested(keys, take(path), '    ')}    more: {maker.decoy(path)}\n")
         return
     kind = "Secret" if way == "secret" else "ConfigMap"
-    held = "apps/held.yaml"
+    holder = "apps/held.yaml"
     field = "stringData" if kind == "Secret" else "data"
-    maker.add(held, f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: held, namespace: karpenter}}\n{field}:\n")
+    maker.add(holder, f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: held, namespace: karpenter}}\n{field}:\n")
     if way == "values key":
         maker.add(
             path,
             f"{RELEASE}  valuesFrom:\n    - {{kind: {kind}, name: held, valuesKey: team, targetPath: {'.'.join(keys)}}}\n",
         )
-        maker.add(held, f"  team: {take(held)}\n  more: {maker.other(held)}\n")
+        maker.add(holder, f"  team: {take(holder)}\n  more: {maker.decoy(holder)}\n")
     else:
         maker.add(path, f"{RELEASE}  valuesFrom:\n    - {{kind: {kind}, name: held}}\n")
-        maker.add(held, f"  values.yaml: |\n{_nested(keys, take(held), '    ')}  more: {maker.other(held)}\n")
+        maker.add(holder, f"  values.yaml: |\n{_nested(keys, take(holder), '    ')}  more: {maker.decoy(holder)}\n")
     maker.add(path, f"  interval: {maker.name('i')}\n")
 
 
@@ -255,16 +255,16 @@ def _give_argo(maker: Maker, way: str, keys: list[str], take) -> None:  # type: 
     source = f"  source:\n    repoURL: {REPO}\n    path: chart\n    targetRevision: HEAD\n    helm:\n"
     if way == "valuesObject":
         maker.add(path, f"{APPLICATION}{source}      valuesObject:\n{_nested(keys, take(path), '        ')}")
-        maker.add(path, f"        more: {maker.other(path)}\n")
+        maker.add(path, f"        more: {maker.decoy(path)}\n")
     elif way == "values":
         maker.add(path, f"{APPLICATION}{source}      values: |\n{_nested(keys, take(path), '        ')}")
-        maker.add(path, f"        more: {maker.other(path)}\n")
+        maker.add(path, f"        more: {maker.decoy(path)}\n")
     elif way == "parameters":
         maker.add(
             path,
             f"{APPLICATION}{source}      parameters:\n        - {{name: {'.'.join(keys)}, value: {take(path)}}}\n",
         )
-        maker.add(path, f"        - {{name: more, value: {maker.other(path)}}}\n")
+        maker.add(path, f"        - {{name: more, value: {maker.decoy(path)}}}\n")
     elif way == "file parameters":
         maker.add(
             path,
@@ -274,13 +274,13 @@ def _give_argo(maker: Maker, way: str, keys: list[str], take) -> None:  # type: 
     elif way == "value files":
         maker.add(path, f"{APPLICATION}{source}      valueFiles: [../envs/prod.yaml]\n")
         maker.add(
-            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n"
+            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.decoy('envs/prod.yaml')}\n"
         )
     else:
         maker.add(path, f"{APPLICATION}  sources:\n    - {{repoURL: {REPO}, ref: values}}\n    - repoURL: {REPO}\n")
         maker.add(path, "      path: chart\n      helm: {valueFiles: [$values/envs/prod.yaml]}\n")
         maker.add(
-            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.other('envs/prod.yaml')}\n"
+            "envs/prod.yaml", _nested(keys, take("envs/prod.yaml")) + f"more: {maker.decoy('envs/prod.yaml')}\n"
         )
 
 
@@ -289,24 +289,24 @@ def _give_set(maker: Maker, giver: str, keys: list[str], take) -> None:  # type:
     helm = f"{{valuesObject: {_flow(keys, chr(39) + '{{.team}}' + chr(39))}}}"
     name = "{{.cluster}}"
     if giver == "set of a list":
-        made = f"    - list: {{elements: [{{cluster: dev, team: {take(path)}, more: {maker.other(path)}}}]}}\n"
+        made = f"    - list: {{elements: [{{cluster: dev, team: {take(path)}, more: {maker.decoy(path)}}}]}}\n"
     elif giver == "set of git files":
-        held = "clusters/prod/config.json"
-        maker.add(held, f'{{"cluster": "prod", "team": "{take(held)}", "more": "{maker.other(held)}"}}')
+        holder = "clusters/prod/config.json"
+        maker.add(holder, f'{{"cluster": "prod", "team": "{take(holder)}", "more": "{maker.decoy(holder)}"}}')
         made = f"    - git: {{repoURL: {REPO}, revision: HEAD, files: [{{path: 'clusters/*/config.json'}}]}}\n"
     elif giver == "set of git folders":
-        held = "clusters/prod/nodes.yaml"
-        maker.add(held, _nested(keys, take(held)) + f"more: {maker.other(held)}\n")
+        holder = "clusters/prod/nodes.yaml"
+        maker.add(holder, _nested(keys, take(holder)) + f"more: {maker.decoy(holder)}\n")
         made = f"    - git: {{repoURL: {REPO}, revision: HEAD, directories: [{{path: 'clusters/*'}}]}}\n"
         helm, name = "{valueFiles: ['$values/clusters/{{.path.basename}}/nodes.yaml']}", "{{.path.basename}}"
     elif giver == "set of clusters":
-        held = "clusters/prod.yaml"
-        maker.add(held, _nested(keys, take(held)) + f"more: {maker.other(held)}\n")
+        holder = "clusters/prod.yaml"
+        maker.add(holder, _nested(keys, take(holder)) + f"more: {maker.decoy(holder)}\n")
         made, name = "    - clusters: {}\n", "{{.name}}"
         helm = "{valueFiles: ['$values/clusters/{{.name}}.yaml']}"
     else:
         made = "    - matrix:\n        generators:\n          - clusters: {}\n"
-        made += f"          - list: {{elements: [{{team: {take(path)}, more: {maker.other(path)}}}]}}\n"
+        made += f"          - list: {{elements: [{{team: {take(path)}, more: {maker.decoy(path)}}}]}}\n"
         name = "{{.name}}"
     maker.add(path, SET.replace("GENERATORS", made).replace("NAME", name).replace("HELM", helm))
 
@@ -318,11 +318,11 @@ def _give_helmfile(maker: Maker, way: str, keys: list[str], take) -> None:  # ty
         maker.add(path, f"{head}    values: [values/nodes.yaml]\n")
         maker.add(
             "values/nodes.yaml",
-            _nested(keys, take("values/nodes.yaml")) + f"more: {maker.other('values/nodes.yaml')}\n",
+            _nested(keys, take("values/nodes.yaml")) + f"more: {maker.decoy('values/nodes.yaml')}\n",
         )
     elif way == "inline":
         maker.add(
-            path, f"{head}    values:\n      - {_flow(keys, take(path))}\n      - {{more: {maker.other(path)}}}\n"
+            path, f"{head}    values:\n      - {_flow(keys, take(path))}\n      - {{more: {maker.decoy(path)}}}\n"
         )
     elif way == "set":
         maker.add(path, f"{head}    set:\n      - {{name: {'.'.join(keys)}, value: {take(path)}}}\n")

@@ -65,7 +65,7 @@ class Maker:
         """Return a text for a file on which the hashed value depends."""
         return self._text(path, self.inputs)
 
-    def other(self, path: str) -> str:
+    def decoy(self, path: str) -> str:
         """Return a text for a file on which no hashed value depends."""
         return self._text(path, self.outside)
 

@@ -53,7 +53,7 @@ def make(random: Random) -> Tree:
 def _write_base(maker: Maker, value: str, more: str = "") -> None:
     maker.add("base/kustomization.yaml", f"resources: [nodes.yaml]\n{more}")
     maker.add("base/nodes.yaml", objects_with(value, maker.random.random() < 0.4))
-    maker.add("README.md", f"A text: {maker.other('README.md')}\n")
+    maker.add("README.md", f"A text: {maker.decoy('README.md')}\n")
 
 
 def _make_patched(maker: Maker, way: str) -> None:
@@ -71,7 +71,7 @@ def _make_patched(maker: Maker, way: str) -> None:
     if way == "several bases":
         maker.add(
             "middle/kustomization.yaml",
-            f"resources: [../base]\ncommonAnnotations: {{a: {maker.other('middle/kustomization.yaml')}}}\n",
+            f"resources: [../base]\ncommonAnnotations: {{a: {maker.decoy('middle/kustomization.yaml')}}}\n",
         )
     elif way == "strategic patch":
         maker.add(top, "patches: [{path: patch.yaml}]\n")
@@ -98,11 +98,11 @@ def _make_patched(maker: Maker, way: str) -> None:
         )
         maker.add("part/p.yaml", patch.replace("TEXT", maker.input("part/p.yaml")))
     elif way == "labels":
-        maker.add(top, f"labels: [{{pairs: {{a: {maker.other(top)}}}}}]\n")
+        maker.add(top, f"labels: [{{pairs: {{a: {maker.decoy(top)}}}}}]\n")
         maker.files[base] = objects_with(maker.input(base), False)
     elif way == "suffix":
         maker.add(top, f"nameSuffix: -{maker.input(top)}\n")
-    maker.add(top, f"commonAnnotations: {{b: {maker.other(top)}}}\n")
+    maker.add(top, f"commonAnnotations: {{b: {maker.decoy(top)}}}\n")
 
 
 def _make_replaced(maker: Maker, way: str) -> None:
@@ -130,7 +130,7 @@ def _make_replaced(maker: Maker, way: str) -> None:
     if "generated" not in way:
         maker.add(
             "prod/vars.yaml",
-            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata:\n  team: {maker.input('prod/vars.yaml')}\n  more: {maker.other('prod/vars.yaml')}\n",
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars}}\ndata:\n  team: {maker.input('prod/vars.yaml')}\n  more: {maker.decoy('prod/vars.yaml')}\n",
         )
         return
     head = "generatorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n  - name: vars\n"
@@ -139,9 +139,9 @@ def _make_replaced(maker: Maker, way: str) -> None:
         maker.add("prod/team.txt", maker.input("prod/team.txt"))
     elif way == "generated from an env file":
         maker.add(top, f"{head}    envs: [vars.env]\n")
-        maker.add("prod/vars.env", f"team={maker.input('prod/vars.env')}\nmore={maker.other('prod/vars.env')}\n")
+        maker.add("prod/vars.env", f"team={maker.input('prod/vars.env')}\nmore={maker.decoy('prod/vars.env')}\n")
     else:
-        maker.add(top, f"{head}    literals: [team={maker.input(top)}, more={maker.other(top)}]\n")
+        maker.add(top, f"{head}    literals: [team={maker.input(top)}, more={maker.decoy(top)}]\n")
 
 
 def _write_base_class(maker: Maker) -> None:
@@ -160,7 +160,7 @@ def _make_remote(maker: Maker, way: str) -> None:
         "kustomization.yaml",
         "resources: [ns.yaml]\nnamespace: a\n# karpenter\n".replace("[ns.yaml]", f"\n  - {address}\n  - ns.yaml"),
     )
-    maker.add("ns.yaml", f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {maker.other('ns.yaml')}}}\n")
+    maker.add("ns.yaml", f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {maker.decoy('ns.yaml')}}}\n")
 
 
 def _make_flux(maker: Maker, way: str) -> None:
@@ -187,14 +187,14 @@ def _make_flux(maker: Maker, way: str) -> None:
     elif "From" in way:
         kind = "Secret" if "secret" in way else "ConfigMap"
         maker.add(path, f"  postBuild: {{substituteFrom: [{{kind: {kind}, name: vars}}]}}\n")
-        held = "clusters/prod/vars.yaml"
+        holder = "clusters/prod/vars.yaml"
         maker.add(
-            held,
+            holder,
             f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: vars, namespace: flux-system}}\n{'stringData' if kind == 'Secret' else 'data'}:\n",
         )
-        maker.add(held, f"  team: {maker.input(held)}\n  more: {maker.other(held)}\n")
+        maker.add(holder, f"  team: {maker.input(holder)}\n  more: {maker.decoy(holder)}\n")
     else:
-        maker.add(path, f"  postBuild: {{substitute: {{team: {maker.input(path)}, more: {maker.other(path)}}}}}\n")
+        maker.add(path, f"  postBuild: {{substitute: {{team: {maker.input(path)}, more: {maker.decoy(path)}}}}}\n")
     maker.add(path, f"  interval: {maker.name('i')}\n")
 
 
@@ -208,7 +208,7 @@ def _make_argo(maker: Maker, way: str) -> None:
     )
     maker.add(
         path,
-        f"  destination: {{name: prod, namespace: {maker.other(path)}}}\n  source:\n    repoURL: https://example.com/x.git\n    path: nodes\n",
+        f"  destination: {{name: prod, namespace: {maker.decoy(path)}}}\n  source:\n    repoURL: https://example.com/x.git\n    path: nodes\n",
     )
     if way == "argo patches":
         maker.add(
@@ -238,23 +238,23 @@ def _make_filled(maker: Maker, way: str) -> None:
             "host_vars/a.yml",
             "inventory/prod/group_vars/all.yml",
         )
-        maker.add(path, f"team: {maker.input(path)}\nmore: {maker.other(path)}\n")
+        maker.add(path, f"team: {maker.input(path)}\nmore: {maker.decoy(path)}\n")
         return
     maker.add("nodes.yaml", objects_with("${TEAM}", maker.random.random() < 0.4))
     if way == "makefile":
         maker.add(
             "Makefile",
-            f"TEAM ?= {maker.input('Makefile')}\nMORE ?= {maker.other('Makefile')}\napply:\n\tenvsubst < nodes.yaml | kubectl apply -f -\n",
+            f"TEAM ?= {maker.input('Makefile')}\nMORE ?= {maker.decoy('Makefile')}\napply:\n\tenvsubst < nodes.yaml | kubectl apply -f -\n",
         )
     elif way == "workflow env":
         path = ".github/workflows/deploy.yaml"
         maker.add(
             path,
-            f"on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      TEAM: {maker.input(path)}\n      MORE: {maker.other(path)}\n    steps:\n      - run: envsubst < nodes.yaml | kubectl apply -f -\n",
+            f"on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      TEAM: {maker.input(path)}\n      MORE: {maker.decoy(path)}\n    steps:\n      - run: envsubst < nodes.yaml | kubectl apply -f -\n",
         )
     else:
         path = maker.pick("envs/prod.env", ".env.prod", "deploy.sh", "config/prod.env")
-        maker.add(path, f"export TEAM={maker.input(path)}\nexport MORE={maker.other(path)}\n")
+        maker.add(path, f"export TEAM={maker.input(path)}\nexport MORE={maker.decoy(path)}\n")
 
 
 def _make_vars(maker: Maker, way: str) -> None:
@@ -275,7 +275,7 @@ def _make_crossplane(maker: Maker, way: str) -> None:
     path = "object.yaml"
     body = "".join(f"      {line}\n" for line in f"{CLASS}  tags: {{team: {maker.input(path)}}}\n".splitlines())
     maker.add(path, "apiVersion: kubernetes.crossplane.io/v1alpha2\nkind: Object\nmetadata:\n  name: web\n")
-    maker.add(path, f"  annotations: {{a: {maker.other(path)}}}\nspec:\n  forProvider:\n    manifest:\n{body}")
+    maker.add(path, f"  annotations: {{a: {maker.decoy(path)}}}\nspec:\n  forProvider:\n    manifest:\n{body}")
 
 
 _MAKERS = {

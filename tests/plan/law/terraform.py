@@ -93,20 +93,20 @@ class TerraformMaker(Maker):
         name, main = self.name("u"), self.at("unknown.tf")
         way = self.pick(*UNKNOWN)
         if way == "variable":
-            self.add(main, f'variable "{name}" {{\n  description = "{self.other(main)}"\n}}\n')
+            self.add(main, f'variable "{name}" {{\n  description = "{self.decoy(main)}"\n}}\n')
             return f"var.{name}"
         if way == "data":
             self.add(main, f'data "aws_ssm_parameter" "{name}" {{\n  name = "{self.input(main)}"\n}}\n')
             return f"data.aws_ssm_parameter.{name}.value"
         if way == "resource":
             self.add(main, f'resource "aws_iam_role" "{name}" {{\n  name_prefix = "{self.input(main)}"\n')
-            self.add(main, f'  tags = {{ a = "{self.other(main)}" }}\n}}\n')
+            self.add(main, f'  tags = {{ a = "{self.decoy(main)}" }}\n}}\n')
             return f"aws_iam_role.{name}.name"
         if way == "workspace":
             return "terraform.workspace"
         if way == "public":
             self.add(main, f'module "{name}" {{\n  source = "terraform-aws-modules/eks/aws"\n  version = "20.0.0"\n')
-            self.add(main, f'  cluster_name = "{self.input(main)}"\n  tags = {{ a = "{self.other(main)}" }}\n}}\n')
+            self.add(main, f'  cluster_name = "{self.input(main)}"\n  tags = {{ a = "{self.decoy(main)}" }}\n}}\n')
             return f"module.{name}.cluster_name"
         self.add(main, f'data "terraform_remote_state" "{name}" {{\n  backend = "s3"\n')
         self.add(main, f'  config = {{ bucket = "b", key = "{self.input(main)}" }}\n}}\n')
@@ -141,11 +141,11 @@ class TerraformMaker(Maker):
         if way in ("tfvars", "auto.tfvars", "environment"):
             names = {"tfvars": "terraform.tfvars", "auto.tfvars": "a.auto.tfvars", "environment": "envs/prod.tfvars"}
             given = self.at(names[way])
-            self.add(given, f'{name} = "{self.input(given)}"\n{self.name()} = "{self.other(given)}"\n')
+            self.add(given, f'{name} = "{self.input(given)}"\n{self.name()} = "{self.decoy(given)}"\n')
             return self.of_variable(name, way, None)
         if way == "json.tfvars":
             given = self.at(f"{name}.auto.tfvars.json")
-            self.add(given, f'{{"{name}": "{self.input(given)}", "{self.name()}": "{self.other(given)}"}}\n')
+            self.add(given, f'{{"{name}": "{self.input(given)}", "{self.name()}": "{self.decoy(given)}"}}\n')
             return self.of_variable(name, way, None)
         if way in ("file", "json file", "yaml file", "template"):
             return self.of_file(name, way, depth)
@@ -158,7 +158,7 @@ class TerraformMaker(Maker):
         return f'"{self.input(path or "?")}"'
 
     def quoted_other(self, path: str) -> str:
-        return f'"{self.other(path)}"'
+        return f'"{self.decoy(path)}"'
 
     def of_variable(self, name: str, way: str, default: str | None) -> str:
         path = self.at("variables.tf")
@@ -168,7 +168,7 @@ class TerraformMaker(Maker):
             )
             return f"var.{name}.a"
         given = f"  default = {default}\n" if default else ""
-        self.add(path, f'variable "{name}" {{\n{given}  description = "{self.other(path)}"\n}}\n')
+        self.add(path, f'variable "{name}" {{\n{given}  description = "{self.decoy(path)}"\n}}\n')
         return f"var.{name}"
 
     def of_file(self, name: str, way: str, depth: int) -> str:
@@ -205,7 +205,7 @@ class TerraformMaker(Maker):
         self.add(path, f'module "{name}" {{\n  source = "./modules/{name}"\n  a = {further}\n  b = {other}\n}}\n')
         self.add(f"{folder}main.tf", 'variable "a" {}\nvariable "b" {}\noutput "o" {\n')
         self.add(f"{folder}main.tf", f'  value = "${{var.a}}-{self.input(folder + "main.tf")}"\n}}\n')
-        self.add(f"{folder}main.tf", f'output "p" {{\n  value = "${{var.b}}-{self.other(folder + "main.tf")}"\n}}\n')
+        self.add(f"{folder}main.tf", f'output "p" {{\n  value = "${{var.b}}-{self.decoy(folder + "main.tf")}"\n}}\n')
         return f"module.{name}.o"
 
     def value(self) -> str:
@@ -283,14 +283,14 @@ def _make_outer(maker: TerraformMaker, place: str, of_pool: bool) -> None:
     maker.root = inner
     maker.add(
         f"{inner}main.tf",
-        f'variable "team" {{\n  description = "{maker.other(inner + "main.tf")}"\n}}\nvariable "other" {{}}\n',
+        f'variable "team" {{\n  description = "{maker.decoy(inner + "main.tf")}"\n}}\nvariable "other" {{}}\n',
     )
     _write(maker, place, value, of_pool)
     if place == "module":
         maker.root = ""
         made = given.format(maker.value())
         maker.add("main.tf", f'module "nodes" {{\n  source = "./modules/nodes"\n  team = {made}\n')
-        maker.add("main.tf", f'  other = "{maker.other("main.tf")}"\n}}\n')
+        maker.add("main.tf", f'  other = "{maker.decoy("main.tf")}"\n}}\n')
         return
     unit = "live/prod/nodes/terragrunt.hcl"
     way = maker.pick("inputs", "locals", "dependency", "included", "env", "read_terragrunt_config")
@@ -319,7 +319,7 @@ def _make_outer(maker: TerraformMaker, place: str, of_pool: bool) -> None:
         maker.add("modules/team/main.tf", f'  value = "${{var.a}}-{maker.input("modules/team/main.tf")}"\n}}\n')
     maker.add(unit, f'terraform {{\n  source = "../../../modules/nodes"\n}}\n{more}')
     team = f"  team = {given.format(value)}\n" if value else ""
-    maker.add(unit, f'inputs = {{\n{team}  other = "{maker.other(unit)}"\n}}\n')
+    maker.add(unit, f'inputs = {{\n{team}  other = "{maker.decoy(unit)}"\n}}\n')
 
 
 def _locate(maker: TerraformMaker) -> None:
