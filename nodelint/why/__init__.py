@@ -70,7 +70,8 @@ def explain(
     empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
     for pool in empty:
         pool.beside = empty
-    launch = [LaunchPool(p, p.groups(daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
+    pods_of_daemons = [daemon.daemon for daemon in daemons]
+    launch = [LaunchPool(p, p.groups(pods_of_daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
     launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
     recent = frozenset(id(state) for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
     fleet = Fleet(cluster, launch, known.release, recent, known.policies.preferences_ignored)
@@ -90,7 +91,7 @@ def explain(
         known.release_from,
         tuple(_notes(dump, cluster)),
         (_UNSAID,),
-        fleet.work + fleet.counts.work,
+        fleet.work,
     )
 
 

@@ -13,7 +13,8 @@ from nodelint.why import balanced
 from nodelint.why.answer import ChangeOf, NodeCause, SuggestedChange
 from nodelint.why.candidates import Rules
 from nodelint.why.fleet import Fleet, LaunchPool
-from nodelint.why.placing import MOST_WAITING, NewNode, Placement, Simulation, Unplaced
+from nodelint.why.moves import NewNode
+from nodelint.why.placing import MOST_WAITING, Placement, Simulation, Unplaced
 from nodelint.why.pods import ClusterPod
 from nodelint.why.prices import FLEXIBLE, ON_DEMAND, SPOT, Comparison, Prices, compare
 from nodelint.why.releases import EMPTY_BY_COST
@@ -85,14 +86,14 @@ class Consolidation:
         return self.facts.missing
 
     def _place(self, state: NodeState) -> Placement | NodeCause:
-        waiting, leaving = self._waiting, [] if state.is_deleting else self._leaving
+        waiting, leaving = self._waiting, self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
             message = (
                 f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they"
                 " go is not worked out"
             )
             return NodeCause("pending-pods", message, known=False)
-        return Simulation(self.fleet, state, waiting, leaving).run(p for p in state.pods if self._moves(p))
+        return Simulation(self.fleet, [state], waiting, leaving).run(p for p in state.pods if self._moves(p))
 
     def judge_drift(self, state: NodeState, why: str) -> tuple[NodeCause, bool]:
         """Return whether a drifted node is replaced: its pods have to fit somewhere, at whatever price."""

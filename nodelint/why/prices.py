@@ -12,7 +12,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.why.fleet import LaunchPool
-from nodelint.why.placing import NewNode
+from nodelint.why.moves import NewNode
 from nodelint.why.state import NodeState
 
 TYPE_CHECKING = False
