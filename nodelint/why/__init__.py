@@ -31,9 +31,9 @@ from nodelint.why.values import is_true, later, length, mapping, moment, text
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "Each node is judged by itself. What no file tells: how busy pods are, nodes that are nominated for pods right"
-    " now, what changes between two loops of the controller, spot prices, capacity that is short, limits of volumes"
-    " on a node, and whether several nodes together could become one (multi-node consolidation)."
+    "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two"
+    " loops of the controller, spot prices, capacity that is short, and limits of volumes on a node. Multi-node"
+    " consolidation takes nodes that are equal in its order one way or another in each loop: four orders are tried."
 )
 
 

@@ -51,6 +51,8 @@ TITLES = {
     "empty": "the node is empty: Karpenter removes it",
     "delete": "the pods fit on other nodes: Karpenter removes it",
     "replace": "a cheaper node takes the pods: Karpenter replaces it",
+    "multi-node-delete": "the pods of several nodes fit on the others: Karpenter removes them together",
+    "multi-node-replace": "one cheaper node takes the pods of several nodes: Karpenter replaces them together",
     "drift": "the node has drifted: Karpenter replaces it",
     "static-drift": "the node has drifted, and its static NodePool cannot replace it now",
     "not-known": "not known",

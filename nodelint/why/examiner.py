@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.messages import counted, short
@@ -20,6 +21,7 @@ from nodelint.why.candidates import Rules, check_marks, check_node, check_pods
 from nodelint.why.consolidation import Consolidation
 from nodelint.why.draining import explain_removal
 from nodelint.why.events import Events
+from nodelint.why.multi_node import MultiNode
 from nodelint.why.pods import ClusterPod
 from nodelint.why.releases import EMPTY_BY_COST, LABELS_ASKED_LATER, STATIC, methods
 from nodelint.why.state import NodeState
@@ -30,7 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.why.answer import Status
 
-_REASONS = {"emptiness": "Empty", "drift": "Drifted", "static-drift": "Drifted", "consolidation": "Underutilized"}
+_UNDERUTILIZED = "Underutilized"
+_REASONS = {"emptiness": "Empty", "drift": "Drifted", "static-drift": "Drifted", "consolidation": _UNDERUTILIZED}
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
 
 
@@ -98,6 +101,8 @@ class Examiner:
             found.append((method, *self._try(method, state)))
         if not found:  # an empty node of a static pool, or one of which nothing is asked
             found.append(("candidate", blocked_pod or self._explain_static(state), False))
+        if not any(goes for _, _, goes in found):
+            self._add_multi_node(found, state)
         first = next((item for item in found if item[2]), found[0])
         others = [(m, c) for m, c, _ in found if c is not first[1]]
         method, cause, goes = first
@@ -108,6 +113,42 @@ class Examiner:
         if not cause.known or unknown:
             status = "unknown"
         return self._answer(state, status, method, cause, tuple(others), unknown)
+
+    def _add_multi_node(self, found: list[tuple[str, NodeCause, bool]], state: NodeState) -> None:
+        """Add that a node goes together with others, if consolidation does not remove it alone."""
+        if id(state) not in self._candidate_ids:
+            return
+        cause = self.multi_node.explain(state)
+        if cause is not None:
+            at = next((n for n, (method, _, _) in enumerate(found) if method == "consolidation"), len(found))
+            found.insert(at, ("multi-node", cause, True))
+
+    @cached_property
+    def multi_node(self) -> MultiNode:
+        """Return which nodes Karpenter removes together."""
+        return MultiNode(self.consolidation, self._candidates, lambda pool: self.budget(pool, _UNDERUTILIZED).left)
+
+    @cached_property
+    def _candidates(self) -> list[NodeState]:
+        """Return the nodes that consolidation looks at, as far as their pools' budgets allow any."""
+        return [state for state in self.cluster.nodes if self._is_candidate(state)]
+
+    @cached_property
+    def _candidate_ids(self) -> frozenset[int]:
+        return frozenset(id(state) for state in self._candidates)
+
+    def _is_candidate(self, state: NodeState) -> bool:
+        if state.is_deleting or check_node(state, self.rules) is not None:
+            return False
+        expires = _expiry(state)
+        if (expires is not None and expires <= self.now) or check_marks(state, self.rules) is not None:
+            return False
+        if not self._concerns("consolidation", state) or check_pods(state, self.rules) is not None:
+            return False
+        return (
+            self._check_consolidatable(state, empty=False) is None
+            and self.budget(state.pool, _UNDERUTILIZED).left > 0
+        )
 
     def _concerns(self, method: str, state: NodeState) -> bool:
         """Whether a method looks at a node at all."""
