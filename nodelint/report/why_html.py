@@ -12,6 +12,7 @@ from nodelint.report.why_words import (
     change_line,
     event_lines,
     further_lines,
+    gap_lines,
     headline,
     node_line,
     title_of,
@@ -37,6 +38,7 @@ def why_html(answers: Answers) -> str:
     )
     sections = "".join(_section(n, *group) for n, group in enumerate(groups))
     notes = "".join(f"<p class=quiet>{_text(note)}</p>" for note in (*answers.notes, *answers.unsaid))
+    gaps = "".join(f"<p><b>Left out:</b> {_text(gap)}</p>" for gap in gap_lines(answers))
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -44,7 +46,7 @@ def why_html(answers: Answers) -> str:
         "script-src 'unsafe-inline'\">"
         f"<title>nodelint why</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint why</h1><p class=lead>{_text(headline(answers))}</p>"
-        f"<p class=quiet>{_text(basis(answers))}</p><ul class=index>{index}</ul>{sections}{notes}"
+        f"<p class=quiet>{_text(basis(answers))}</p>{gaps}<ul class=index>{index}</ul>{sections}{notes}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))

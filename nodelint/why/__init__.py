@@ -15,7 +15,8 @@ from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
-from nodelint.why.answer import Answers, NodeAnswer
+from nodelint.why.answer import AnswerGap, Answers, NodeAnswer
+from nodelint.why.auto_mode import provider_of, qualified
 from nodelint.why.candidates import Rules
 from nodelint.why.consolidation import Consolidation, Facts
 from nodelint.why.dump import Dump
@@ -27,6 +28,12 @@ from nodelint.why.pdbs import DisruptionBudgets
 from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.values import is_true, later, length, mapping, moment, text
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.pods import Daemon
+    from nodelint.model.providers import Provider
 
 _SYSTEM = "kube-system"
 
@@ -67,23 +74,17 @@ def explain(
     read_shapes(cluster.pods, volumes, known.release)
     daemons = find_daemons(found, cluster.pods)
     cluster.count_free(daemons)
-    empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
-    for pool in empty:
-        pool.beside = empty
-    pods_of_daemons = [daemon.daemon for daemon in daemons]
-    launch = [LaunchPool(p, p.groups(pods_of_daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
-    launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
-    recent = frozenset(id(state) for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
-    fleet = Fleet(cluster, launch, known.release, recent, known.policies.preferences_ignored)
-    rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.complete_kinds)
-    facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(dump, known.complete_kinds)))
-    examiner = Examiner(rules, Consolidation(rules, fleet, facts), Events(dump.events), known.places)
+    examiners = _Examiners(dump, cluster, resolutions, [daemon.daemon for daemon in daemons], known)
     answers: list[NodeAnswer] = []
+    left_out: list[str] = []
     for state in cluster.nodes:
+        if not wanted(state):
+            continue
         if RUN.is_over():
-            break
-        if wanted(state):
-            answers.append(examiner.explain(state))
+            left_out.append(state.name)
+            continue
+        answers.append(examiners.explain(state))
+    gaps = (AnswerGap(RUN.late_reason, tuple(left_out)),) if left_out else ()
     return Answers(
         tuple(answers),
         known.now,
@@ -91,8 +92,58 @@ def explain(
         known.release_from,
         tuple(_notes(dump, cluster)),
         (_UNSAID,),
-        fleet.work,
+        gaps,
+        examiners.work,
     )
+
+
+class _Examiners:
+    """Explains nodes, by whose they are: a controller launches replacements from NodePools of its own provider."""
+
+    def __init__(
+        self,
+        dump: Dump,
+        cluster: ClusterState,
+        resolutions: Sequence[Resolution],
+        daemons: Sequence[Daemon],
+        known: Known,
+    ) -> None:
+        self._dump, self._cluster, self._known = dump, cluster, known
+        self._resolutions = resolutions
+        self._daemons = daemons
+        self._by_provider: dict[str, Examiner] = {}
+        self._events = Events(dump.events)
+        self._rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.complete_kinds)
+
+    @property
+    def work(self) -> int:
+        """Return how many nodes, pods and constraints were looked at, for tests of how the work grows."""
+        return sum(examiner.consolidation.fleet.work for examiner in self._by_provider.values())
+
+    def explain(self, state: NodeState) -> NodeAnswer:
+        """Return what is said of a node."""
+        pool = self._cluster.pools.get(state.pool)
+        provider: Provider = provider_of(pool) if pool is not None else "aws"
+        found = self._by_provider.get(provider)
+        if found is None:
+            found = self._by_provider[provider] = self._examiner(provider)
+        return qualified(found.explain(state), provider)
+
+    def _examiner(self, provider: Provider) -> Examiner:
+        known, cluster = self._known, self._cluster
+        own = {name for name, obj in cluster.pools.items() if provider_of(obj) == provider}
+        resolutions = [r for r in self._resolutions if r.pool.name in own]
+        empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
+        for pool in empty:
+            pool.beside = empty
+        launch = [LaunchPool(p, p.groups(self._daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
+        launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
+        recent = (state for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
+        recent_ids = frozenset(id(state) for state in recent)
+        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored)
+        facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(self._dump, known.complete_kinds)))
+        consolidation = Consolidation(self._rules, fleet, facts)
+        return Examiner(self._rules, consolidation, self._events, known.places, frozenset(own))
 
 
 def _is_under_consolidate_after(state: NodeState, cluster: ClusterState, now: datetime) -> bool:

@@ -118,8 +118,15 @@ class NodeAnswer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class AnswerGap(NamedTuple):
+    """Nodes of which nothing is said, and why."""
+
+    reason: str
+    nodes: tuple[str, ...]
+
+
 class Answers(NamedTuple):
-    """All answers of a run. `unsaid` is what no file can tell."""
+    """All answers of a run. `unsaid` is what no file can tell, `gaps` are nodes that were left out."""
 
     nodes: tuple[NodeAnswer, ...]
     now: datetime
@@ -127,6 +134,7 @@ class Answers(NamedTuple):
     release_from: str
     notes: tuple[str, ...]
     unsaid: tuple[str, ...]
+    gaps: tuple[AnswerGap, ...] = ()
     work: int = 0
 
     def by_reason(self) -> list[tuple[Status, str, list[NodeAnswer]]]:

@@ -53,9 +53,12 @@ class Places(NamedTuple):
 
 
 class Examiner:
-    """Explains nodes one by one."""
+    """Explains nodes one by one. `pools` are the names of the NodePools that the controller manages."""
 
-    def __init__(self, rules: Rules, consolidation: Consolidation, events: Events, places: Places) -> None:
+    def __init__(
+        self, rules: Rules, consolidation: Consolidation, events: Events, places: Places, pools: frozenset[str]
+    ) -> None:
+        self.pools = pools
         self.rules = rules
         self.cluster = rules.cluster
         self.now: datetime = rules.now
@@ -138,7 +141,7 @@ class Examiner:
         return frozenset(id(state) for state in self._candidates)
 
     def _is_candidate(self, state: NodeState) -> bool:
-        if state.is_deleting or check_node(state, self.rules) is not None:
+        if state.pool not in self.pools or state.is_deleting or check_node(state, self.rules) is not None:
             return False
         expires = _expiry(state)
         if (expires is not None and expires <= self.now) or check_marks(state, self.rules) is not None:
@@ -352,7 +355,7 @@ class Examiner:
         spec = mapping(self._pool(state), "spec")
         replicas, members = whole(spec.get("replicas")) or 0, self.cluster.by_pool.get(state.pool, [])
         limit = self.consolidation.node_limit(state.pool)
-        running = sum(not member.is_deleting for member in members)
+        running = sum(member.is_queued or not member.is_deleting for member in members)
         if running > replicas:
             message = (
                 f"it has drifted ({why}), and NodePool/{short(state.pool)} first removes nodes: {running}"
@@ -360,9 +363,9 @@ class Examiner:
             )
             return NodeCause("static-drift", message), False
         if limit is not None and limit <= len(members):
-            change = self._change(
-                state, "spec.limits.nodes", str(limit), str(len(members) + 1), "room for a replacement"
-            )
+            # The controller first launches what lacks of `replicas`, within the same limit.
+            room = str(max(len(members), replicas) + 1)
+            change = self._change(state, "spec.limits.nodes", str(limit), room, "room for a replacement")
             message = f"it has drifted ({why}), and `limits.nodes: {limit}` leaves no room for a replacement"
             return NodeCause("static-drift", message, changes=(change,)), False
         return NodeCause("drift", f"it has drifted ({why}): Karpenter replaces it"), True

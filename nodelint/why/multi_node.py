@@ -61,7 +61,10 @@ class MultiNode:
         self._commands: dict[int, list[Command]] = {}
         self._interchangeable: set[int] = set()
         for order in self._list_orders(candidates):
-            if self._orders and (not self._depends_on_order or self._placed > _MOST_PODS or RUN.is_over()):
+            if self._orders and (not self._depends_on_order or self._placed > _MOST_PODS):
+                break
+            if self._orders and RUN.is_over():
+                self._unknown[f"what other orders come to: {RUN.late_reason}"] = None
                 break
             self._try_order(order)
 
