@@ -26,6 +26,7 @@ from nodelint.report.why_markdown import why_markdown
 from nodelint.report.why_text import why_text
 from nodelint.why import Known, explain
 from nodelint.why.dump import read_dump
+from nodelint.why.events import meanings
 from nodelint.why.objects import read_objects
 from tests.conftest import ROOT
 from tests.forked import Command
@@ -572,6 +573,45 @@ def test_events_stand_beside_the_answer(case: str, explain_nodes: Any) -> None:
     objects, agrees = EVENTS[case]
     found = explain_nodes(objects)["node-a"]["events"]
     assert [item["agrees"] for item in found] == [agrees]
+
+
+WORDS = {
+    'Instance Type "m7i.large" not found': "unknown-type",
+    'Node does not have label "topology.kubernetes.io/zone"': "missing-label",
+    "Node doesn't have required label (label=karpenter.sh/nodepool)": "no-nodepool-label",
+    'NodePool "a" has consolidation disabled': "consolidation-disabled",
+    'NodePool "a" has non-empty consolidation disabled': "policy",  # to 1.13
+    'NodePool "a" has consolidation policy WhenEmpty, but node is not empty': "policy",  # since 1.14
+    'Node "a" has buffer pods': "not-known",
+    "Not all pods would schedule, a/b => incompatible requirements": "pods-do-not-fit",
+    "Would schedule against uninitialized nodeclaim/a, node/b": "uninitialized-node",
+    "Can't remove without creating 2 candidates": "several-nodes",
+    "Can't replace with a cheaper node": "no-cheaper-type",
+    "Can't replace a spot node with a spot node": "spot-to-spot",
+    "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node": "spot-to-spot",
+    "SpotToSpotConsolidation requires 15 cheaper instance type options than the current": "spot-flexibility",
+    "Filtering by price: minValues requirement is not met": "min-values",
+    "Nodeclaim does not have an associated node": "no-node",
+    "Node isn't initialized": "not-initialized",
+    "Node is deleting or marked for deletion": "deleting",
+    "Node is nominated for a pending pod": "pending-pods",
+    'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation': "do-not-disrupt-node",
+    'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=a/b)': "do-not-disrupt-pod",
+    'Pod "a/b" has "karpenter.sh/do-not-disrupt" annotation': "do-not-disrupt-pod",  # to 1.2
+    "Pdb prevents pod evictions (PodDisruptionBudget=[a/b])": "pdb",
+    'Pdb "a/b" prevents pod evictions': "pdb",  # to 1.2
+    "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[a/b c/d])": "several-pdbs",
+    "NodePool not found (NodePool=a)": "nodepool-not-found",
+    'NodePool "a" not found': "nodepool-not-found",  # to 1.2
+    "No allowed disruptions for disruption reason Underutilized due to blocking budget": "budget",
+    "No allowed disruptions due to blocking budget": "budget",
+}
+
+
+@pytest.mark.parametrize("message", WORDS)
+def test_each_message_of_the_controller_has_a_reason(message: str) -> None:
+    """By core from 1.0.0 to 1.14.1, in its events `Unconsolidatable` and `DisruptionBlocked`."""
+    assert WORDS[message] in meanings(message)
 
 
 def _texts(nodelint: Command, tmp_path: Path, objects: list[Any], form: str) -> str:
