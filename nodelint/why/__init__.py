@@ -6,7 +6,7 @@ The checks are those of the disruption controller, in its order; where pods woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from nodelint.base.budget import RUN
@@ -90,7 +90,7 @@ def explain(
         known.now,
         str(known.release),
         known.release_from,
-        tuple(_notes(dump, cluster)),
+        (*_notes(dump, cluster), *_price_notes(cluster, resolutions)),
         (_UNSAID,),
         gaps,
         examiners.work,
@@ -184,3 +184,21 @@ def _notes(dump: Dump, cluster: ClusterState) -> list[str]:
         what = f"{counted(len(cluster.pending), 'pod')} {'waits' if len(cluster.pending) == 1 else 'wait'} for a node"
         notes.append(f"{what} ({cluster.pending[0].label}): each simulation places them as well")
     return notes
+
+
+def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> Iterator[str]:
+    """Yield of which region and day the prices are by which nodes are compared."""
+    if not resolutions:
+        return
+    catalog = resolutions[0].catalog
+    regions = sorted({state.region for state in cluster.nodes if state.claim is not None and state.region})
+    for region in regions:
+        used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+        of_day = f" of {day}" if day is not None else ""
+        if used == region:
+            yield f"prices: on demand in {region}{of_day}"
+        else:
+            yield (
+                f"nodelint has no prices of {region}: those of {used}{of_day} stand in for them, and a comparison of"
+                " instance families is not known"
+            )

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.why.fleet import LaunchPool
 from nodelint.why.moves import NewNode
@@ -34,6 +34,10 @@ class PriceList(NamedTuple):
     below: list[TypeSet]
     priced: TypeSet
     types_named: dict[str, TypeSet]
+
+    def of_family(self, family: str) -> TypeSet:
+        """Return the types of an instance family whose price is known."""
+        return union(types for name, types in self.types_named.items() if name.partition(".")[0] == family)
 
 
 class Prices:
@@ -92,6 +96,20 @@ class Comparison(NamedTuple):
 
 def compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_spot: bool) -> Comparison:
     """Return whether a new node with the pods of some nodes costs less than these, as consolidation compares them."""
+    compared = _compare(states, new, prices, spot_to_spot)
+    if not compared.known or compared.price is None or compared.code.startswith("spot-"):
+        return compared
+    catalog = new.pool.pool.resolution.catalog
+    if all(catalog.prices_are_of(state.region) == state.region for state in states):
+        return compared
+    # Prices of another region: those of one family are to each other as they are there, those of others need not be.
+    found = prices.list_prices(new.pool.pool.resolution, states[0].region)
+    families = {state.instance_type.partition(".")[0] for state in states}
+    is_alike = len(families) == 1 and not new.types - found.of_family(next(iter(families)))
+    return compared if is_alike else compared._replace(known=False)
+
+
+def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_spot: bool) -> Comparison:
     found = prices.list_prices(new.pool.pool.resolution, states[0].region)
     kinds = _kinds(new)
     cheapest = _cheapest(found, new.types)

@@ -866,3 +866,29 @@ def test_each_format_says_which_nodes_a_timeout_left_out(monkeypatch: pytest.Mon
     assert [gap["nodes"] for gap in report["gaps"]] == [["node-b"]]
     for text in (why_text(answers), why_markdown(answers), why_html(answers)):
         assert "1 node not judged" in " ".join(text.split()) and "node-b" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [(["m7i.large", "m7i.xlarge"], "goes"), (["m7i.large", "c7i.large"], "unknown")],
+)
+def test_families_are_not_compared_by_prices_of_another_region(
+    values: list[str], status: str, explain_nodes: Any
+) -> None:
+    there = {"zone": "eu-west-1a", "labels": {"topology.kubernetes.io/region": "eu-west-1"}}
+    pool = nodepool(requirements=[POOL_REQUIREMENTS[0], {**POOL_REQUIREMENTS[1], "values": values}])
+    objects = _cluster(node(type_="m7i.2xlarge", **there), pod(), pool, nodeclass(zones=("eu-west-1a",)))
+    answer = explain_nodes(objects)["node-a"]
+    assert (answer["status"], answer["cause"]["reason"]) == (status, "replace")
+
+
+def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:
+    for region, words in (
+        ("us-east-1", "prices: on demand in us-east-1 of 20"),
+        ("eu-west-1", "nodelint has no prices of eu-west-1: those of us-east-1"),
+    ):
+        labels = {"topology.kubernetes.io/region": region}
+        objects = _cluster(node(zone=f"{region}a", labels=labels), pod())
+        (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
+        done = nodelint("why", "dump.json", env={"NODELINT_NOW": NOW, "COLUMNS": "1000"})
+        assert words in done.stdout
