@@ -40,7 +40,7 @@ _SYSTEM = "kube-system"
 _UNSAID = (
     "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two"
     " loops of the controller, spot prices, capacity that is short, and limits of volumes on a node. Multi-node"
-    " consolidation takes nodes that are equal in its order one way or another in each loop: four orders are tried."
+    " consolidation takes nodes that are equal in its order one way or another in each loop: of many, four are tried."
 )
 
 

@@ -82,7 +82,9 @@ class Consolidation:
         """Return what is lacking of the dump so that no node is certain to go."""
         return self.facts.missing
 
-    def simulate(self, states: Sequence[NodeState], is_brief: bool = False) -> Placement | NodeCause:
+    def simulate(
+        self, states: Sequence[NodeState], is_brief: bool = False, skips_recent: bool = True
+    ) -> Placement | NodeCause:
         """Return where the pods of some nodes would go, or why that is not worked out."""
         waiting, leaving = self._waiting, self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
@@ -92,11 +94,11 @@ class Consolidation:
             )
             return NodeCause("pending-pods", message, known=False)
         pods = (pod for state in states for pod in state.pods if self._moves(pod))
-        return Simulation(self.fleet, states, waiting, leaving, is_brief).run(pods)
+        return Simulation(self.fleet, states, waiting, leaving, is_brief, skips_recent).run(pods)
 
     def judge_drift(self, state: NodeState, why: str) -> tuple[NodeCause, bool]:
         """Return whether a drifted node is replaced: its pods have to fit somewhere, at whatever price."""
-        placed = self.simulate([state])
+        placed = self.simulate([state], skips_recent=False)
         if isinstance(placed, NodeCause):
             return placed, False
         stop = self._check_placed(state, placed, None)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, groupby, permutations, product
+from math import factorial
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
@@ -24,8 +26,9 @@ from nodelint.why.state import NodeState
 from nodelint.why.values import length, mapping
 
 _MOST_CANDIDATES = 100
+_MANY = 25
+"""Orders of equal nodes of which no longer each is tried, but `_ORDERS`."""
 _ORDERS = 4
-"""Orders of equal nodes that are tried."""
 _MOST_PODS = 20_000
 """Pods that are placed in all, beyond which no further order is tried."""
 
@@ -100,8 +103,16 @@ class MultiNode:
         return sum(pod.eviction_cost for pod in state.pods) * remaining
 
     def _list_orders(self, candidates: Sequence[NodeState]) -> Iterator[list[NodeState]]:
-        """Yield the candidates in orders that Karpenter's sorting allows."""
+        """Yield the candidates in orders that Karpenter's sorting allows: all of them, or some of many."""
         by_name = sorted(candidates, key=lambda state: state.name)
+        groups = [list(group) for _, group in groupby(sorted(by_name, key=self._key), key=self._key)]
+        number = 1
+        for group in groups:
+            number = min(number * factorial(min(len(group), _MANY)), _MANY)
+        if number < _MANY:
+            for parts in product(*(permutations(group) for group in groups)):
+                yield list(chain.from_iterable(parts))
+            return
         yield sorted(by_name, key=self._key)
         by_name.reverse()
         yield sorted(by_name, key=self._key)
@@ -123,9 +134,11 @@ class MultiNode:
         last = self._key(command.states[-1])
         removed = {id(state) for state in command.states}
         equal = [state for state in order if self._key(state) == last]
-        if any(id(state) not in removed for state in equal):
-            self._interchangeable.update(id(state) for state in equal)
-        for state in (*command.states, *(state for state in equal if id(state) not in removed)):
+        left = {_signature(state) for state in equal if id(state) not in removed}
+        both = left & {_signature(state) for state in equal if id(state) in removed}
+        instead = [state for state in equal if _signature(state) in both]
+        self._interchangeable.update(id(state) for state in instead)
+        for state in {id(state): state for state in (*command.states, *instead)}.values():
             self._commands.setdefault(id(state), []).append(command)
 
     def _within_budgets(self, order: Sequence[NodeState]) -> list[NodeState]:

@@ -54,6 +54,7 @@ class Simulation:
     """The removal of nodes. `waiting` are pods that wait for a node, `leaving` those of nodes being deleted.
 
     `is_brief`: the simulation ends as soon as it is certain that the nodes are not removed, and explains nothing.
+    `skips_recent`: pods do not go onto nodes that are under consolidateAfter, as for consolidation.
     """
 
     def __init__(
@@ -63,8 +64,10 @@ class Simulation:
         waiting: Iterable[ClusterPod],
         leaving: Iterable[ClusterPod],
         is_brief: bool = False,
+        skips_recent: bool = True,
     ) -> None:
         self.fleet = fleet
+        self._recent = fleet.recent if skips_recent else frozenset()
         self.moves = Moves(fleet, removed)
         self._waiting = list(waiting)
         self._leaving = list(leaving)
@@ -132,7 +135,7 @@ class Simulation:
 
     def _is_recent(self, node: NodeState, pod: ClusterPod) -> bool:
         """Whether a node takes no pod because it is under consolidateAfter itself."""
-        return id(node) in self.fleet.recent and id(pod) not in self._exempt
+        return id(node) in self._recent and id(pod) not in self._exempt
 
     def _zones(
         self, shape: Shape, admissions: Sequence[Admission], repelling: Sequence[Constraint]

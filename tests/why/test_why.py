@@ -297,6 +297,13 @@ FIRST = {
         _cluster(node(), node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}), pod()),
         *("stays", "no-cheaper-type"),
     ),
+    "that does not count for drift": (
+        _cluster(
+            *(node(conditions={"Drifted": "True"}), pod(spec={"nodeSelector": {"team": "x"}})),
+            node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}, labels={"team": "x"}),
+        ),
+        *("goes", "drift"),
+    ),
     "that does not count before 1.14": (
         _cluster(
             *(node(), node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}), pod()),
