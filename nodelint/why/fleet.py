@@ -197,7 +197,7 @@ class Fleet:
         """Return which nodes count for a spread, by id. None where all do."""
         if not constraint.is_filtered or not (shape.pod.selector or shape.pod.terms or constraint.honors_taints):
             return None
-        key = shape.placement.number, constraint.honors_taints, constraint.honors_affinity
+        key = shape.demand.number, constraint.honors_taints, constraint.honors_affinity
         found = self._counted.get(key)
         if found is None:
             state = self.states(shape)[-1]

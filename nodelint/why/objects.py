@@ -123,5 +123,5 @@ def find_daemons(found: DumpObjects, pods: list[ClusterPod]) -> list[ClusterDaem
         for _, kind, name in pod.owners:
             if kind == "DaemonSet" and pod.shape is not None and not pod.is_over:
                 owner = pod.namespace, name
-                by_owner.setdefault(owner, ClusterDaemon(owner, Daemon(pod.shape.placement.workload, pod.shape.pod)))
+                by_owner.setdefault(owner, ClusterDaemon(owner, Daemon(pod.shape.demand.workload, pod.shape.pod)))
     return list(by_owner.values())

@@ -14,7 +14,7 @@ from nodelint.text import Source
 from nodelint.why.constraints import read_constraints
 from nodelint.why.pods import ClusterPod
 from nodelint.why.requests import read_requests
-from nodelint.why.shapes import Placement, Shape
+from nodelint.why.shapes import NodeDemand, Shape
 from nodelint.why.values import Plain, mapping, mappings, text
 
 _ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runtimeClassName")
@@ -56,24 +56,24 @@ def _without_node(demands: Plain) -> Plain:
 
 def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
     """Give each pod its shape, and return all shapes."""
-    placements: dict[str, list[tuple[ClusterPod, str]]] = {}
+    by_demand: dict[str, list[tuple[ClusterPod, str]]] = {}
     demands_by: dict[str, Plain] = {}
     for pod in pods:
         demands = _read_demands(pod)
-        placement_key = repr(demands)
-        placements.setdefault(placement_key, []).append((pod, _own_key(pod)))
-        demands_by.setdefault(placement_key, demands)
+        key_of_demand = repr(demands)
+        by_demand.setdefault(key_of_demand, []).append((pod, _own_key(pod)))
+        demands_by.setdefault(key_of_demand, demands)
     shapes: list[Shape] = []
     workloads = _workloads(demands_by.values())
-    for number, (members, workload) in enumerate(zip(placements.values(), workloads, strict=True)):
+    for number, (members, workload) in enumerate(zip(by_demand.values(), workloads, strict=True)):
         read = pod_of(workload)
         assert read is not None
-        placement = Placement(number, workload, read)
-        of_placement: dict[str, Shape] = {}
+        demand = NodeDemand(number, workload, read)
+        of_demand: dict[str, Shape] = {}
         for pod, key in members:
-            shape = of_placement.get(key)
+            shape = of_demand.get(key)
             if shape is None:
-                shape = of_placement[key] = _read_shape(len(shapes), placement, pod)
+                shape = of_demand[key] = _read_shape(len(shapes), demand, pod)
                 volumes.add_to(shape, pod, release)
                 shapes.append(shape)
             pod.shape = shape
@@ -81,7 +81,7 @@ def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Versi
 
 
 def _own_key(pod: ClusterPod) -> str:
-    """Return what distinguishes a pod from others of its placement: resources, constraints, labels, and claims."""
+    """Return what distinguishes a pod from others of its demand: resources, constraints, labels, and claims."""
     spec = pod.spec
     containers = [
         [container.get("resources"), container.get("restartPolicy")]
@@ -100,9 +100,9 @@ def _own_key(pod: ClusterPod) -> str:
     return repr(own)  # json would take five times as long, and other orders of keys are but other shapes
 
 
-def _read_shape(number: int, placement: Placement, pod: ClusterPod) -> Shape:
+def _read_shape(number: int, demand: NodeDemand, pod: ClusterPod) -> Shape:
     requests, unknown = read_requests(pod.spec)
-    shape = Shape(number, placement, requests, read_constraints(pod.spec, pod.namespace, pod.labels))
+    shape = Shape(number, demand, requests, read_constraints(pod.spec, pod.namespace, pod.labels))
     shape.unknown += unknown
     return shape
 

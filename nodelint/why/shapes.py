@@ -33,7 +33,7 @@ class Profile(NamedTuple):
     expressions: tuple[LabelExpression, ...]
 
 
-class Placement:
+class NodeDemand:
     """What pods ask of a node beside resources and other pods: selectors, tolerations, ports. Shapes share it."""
 
     def __init__(self, number: int, workload: Workload, pod: Pod) -> None:
@@ -71,11 +71,11 @@ class Shape:
     """What some pods ask alike. `unknown` says what of it is not known: it is read as whatever asks least."""
 
     def __init__(
-        self, number: int, placement: Placement, requests: Resources, constraints: tuple[Constraint, ...]
+        self, number: int, demand: NodeDemand, requests: Resources, constraints: tuple[Constraint, ...]
     ) -> None:
         self.number = number
-        self.placement = placement
-        self.pod = placement.pod._replace(requests=requests)
+        self.demand = demand
+        self.pod = demand.pod._replace(requests=requests)
         self.requests: Resources = requests
         self.needed = {resource: amount for resource, amount in requests.items() if amount}
         self.constraints = constraints
@@ -101,7 +101,7 @@ class Shape:
         first_preference = no_preference if ignore_preferences else 0
 
         def state(term: int, preferred: int, soft: bool = False) -> RelaxedPod:
-            return RelaxedPod(self.placement.profile(term, preferred, soft, release), tuple(constraints))
+            return RelaxedPod(self.demand.profile(term, preferred, soft, release), tuple(constraints))
 
         for term in range(last_term + 1):
             yield state(term, first_preference)
