@@ -67,8 +67,8 @@ class Launcher:
         """Put a pod on a new node that is to be in some domains, if a type of the pool holds all."""
         pool = new.pool
         merged = _merged(new, who, domains)
-        asked = new.asked | {who.state.profile.key[0]}
-        verdict = pool.requirements_verdict(merged, (asked, frozenset(domains.items())))
+        profiles = new.profiles | {who.state.profile.key[0]}
+        verdict = pool.requirements_verdict(merged, (profiles, frozenset(domains.items())))
         types = pool.holding(merged, verdict.types) if verdict.fits else verdict.types
         if not types or too_few_types(pool.pool, types) is not None:
             if new.pods:
@@ -80,7 +80,7 @@ class Launcher:
         if not types:
             return PoolStop(pool, "its limits leave no room for another node", code="limits")
         new.pods.append(who.pod)
-        new.merged, new.asked, new.types, new.domains = merged, asked, types, domains
+        new.merged, new.profiles, new.types, new.domains = merged, profiles, types, domains
         self.moves.add(who.pod, new)
         return None
 
@@ -173,7 +173,7 @@ def _merged(new: NewNode, who: Newcomer, domains: dict[str, frozenset[str]]) -> 
     )
     if before is None:
         return own._replace(selector=(*profile.expressions, *places))
-    more = () if profile.key[0] in new.asked else profile.expressions
+    more = () if profile.key[0] in new.profiles else profile.expressions
     return before._replace(
         requests=add_requests((before.requests, own.requests)),
         selector=(*before.selector, *more, *places),

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 class NewNode:
     """A node that a simulation launches: its pool, the pods on it, the types left, and the domains it can be in.
 
-    `asked` are the profiles of its pods: pods that ask alike change nothing about which types there are.
+    `profiles` are the profiles of its pods: pods that ask alike change nothing about which types there are.
     """
 
     def __init__(self, pool: LaunchPool) -> None:
         self.pool = pool
         self.pods: list[ClusterPod] = []
         self.merged: Pod | None = None
-        self.asked: frozenset[object] = frozenset()
+        self.profiles: frozenset[object] = frozenset()
         self.types: TypeSet = NONE
         self.domains: dict[str, frozenset[str]] = {}
 

@@ -113,8 +113,8 @@ def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_
     found = prices.list_prices(new.pool.pool.resolution, states[0].region)
     kinds = _kinds(new)
     cheapest = _cheapest(found, new.types)
-    each = [prices.on_demand(state) for state in states]
-    own = None if None in each else sum(price for price in each if price is not None)
+    own_prices = [prices.on_demand(state) for state in states]
+    own = None if None in own_prices else sum(price for price in own_prices if price is not None)
     of_kinds = {state.capacity_type for state in states}
     if of_kinds == {SPOT} and SPOT in kinds:
         if not spot_to_spot:
@@ -125,7 +125,7 @@ def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_
         return Comparison("no-cheaper-type", False, None, cheapest, 0)
     cheaper = new.types & found.below[bisect_left(found.prices, own)]
     if len(states) > 1:
-        cheaper = _less_than_kept(cheaper, states, each, found)
+        cheaper = _less_than_kept(cheaper, states, own_prices, found)
     unpriced = new.types - found.priced
     has_spot = SPOT in of_kinds
     if cheaper:
@@ -141,13 +141,13 @@ def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_
 
 
 def _less_than_kept(
-    types: TypeSet, states: Sequence[NodeState], each: Sequence[float | None], found: PriceList
+    types: TypeSet, states: Sequence[NodeState], own_prices: Sequence[float | None], found: PriceList
 ) -> TypeSet:
     """Return the types that cost less than each node of a type among them: else that node would rather be kept.
 
     `filterOutSameInstanceType` of multinodeconsolidation.go.
     """
-    named = {state.instance_type: price for state, price in zip(states, each, strict=True) if price is not None}
+    named = {state.instance_type: price for state, price in zip(states, own_prices, strict=True) if price is not None}
     among = [price for name, price in named.items() if name in found.types_named and types & found.types_named[name]]
     return types & found.below[bisect_left(found.prices, min(among))] if among else types
 

@@ -52,9 +52,9 @@ class NodeDemand:
             wanted = pod.preferred[preferred].expressions if preferred < len(pod.preferred) else ()
             expressions = (*pod.selector, *required, *wanted)
             tolerations = (*pod.tolerations, SOFT) if soft else pod.tolerations
-            asked = frozenset((e.key, e.operator, e.values) for e in expressions)
+            expression_keys = frozenset((e.key, e.operator, e.values) for e in expressions)
             found = Profile(
-                (asked, tolerations), requirements_of(expressions, release), tolerations, tuple(expressions)
+                (expression_keys, tolerations), requirements_of(expressions, release), tolerations, tuple(expressions)
             )
             self._profiles[key] = found
         return found

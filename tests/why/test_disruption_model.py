@@ -66,22 +66,24 @@ def _spec(rule: str, app: str) -> dict[str, Any] | None:
 
 def _objects(model: ModelCluster) -> list[Any]:
     made: list[Any] = []
-    for one in model.nodes:
-        born = (_NOW - timedelta(hours=one.hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for member in model.nodes:
+        born = (_NOW - timedelta(hours=member.hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
         made += node(
-            one.name,
-            type_=one.type,
-            zone=one.zone,
-            annotations={"karpenter.sh/do-not-disrupt": "true"} if one.marked else {},
-            conditions={} if one.consolidatable else {"Consolidatable": ""},
+            member.name,
+            type_=member.type,
+            zone=member.zone,
+            annotations={"karpenter.sh/do-not-disrupt": "true"} if member.marked else {},
+            conditions={} if member.consolidatable else {"Consolidatable": ""},
             claim={"metadata": {"creationTimestamp": born}},
-            status={} if one.consolidatable else {"lastPodEventTime": "2026-11-20T11:59:50Z"},
+            status={} if member.consolidatable else {"lastPodEventTime": "2026-11-20T11:59:50Z"},
         )
-        made += [daemon(one.name)] if one.name != "node-a" else []
-        for each in one.pods:
-            notes = {"karpenter.sh/do-not-disrupt": "true"} if each.protected else {}
-            spec, labels = _spec(each.rule, each.app), {"app": each.app}
-            made.append(pod(each.name, one.name, f"{each.cpu}m", "64Mi", labels=labels, annotations=notes, spec=spec))
+        made += [daemon(member.name)] if member.name != "node-a" else []
+        for item in member.pods:
+            notes = {"karpenter.sh/do-not-disrupt": "true"} if item.protected else {}
+            spec, labels = _spec(item.rule, item.app), {"app": item.app}
+            made.append(
+                pod(item.name, member.name, f"{item.cpu}m", "64Mi", labels=labels, annotations=notes, spec=spec)
+            )
     budgets = [{"nodes": str(model.budget)}]
     pool = nodepool(disruption={"consolidationPolicy": model.policy, "budgets": budgets})
     if model.blocked_app is not None:
@@ -89,7 +91,7 @@ def _objects(model: ModelCluster) -> list[Any]:
     return cluster(*made, pool, release=".".join(map(str, model.release)))
 
 
-def _why(model: ModelCluster) -> dict[str, tuple[str, str]]:
+def _explain_model(model: ModelCluster) -> dict[str, tuple[str, str]]:
     dump = read_dump([("dump.json", kubectl_list(_objects(model)))])
     release = Version(*model.release)
     found = read_objects(dump, "cluster.yaml")
@@ -103,7 +105,7 @@ def _why(model: ModelCluster) -> dict[str, tuple[str, str]]:
 def compare(seed: int) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
     """Return the nodes about which the two differ: what `why` says, and what the model says."""
     model = make_cluster(seed)
-    ours, theirs = _why(model), answers(model)
+    ours, theirs = _explain_model(model), answers(model)
     return [(name, ours[name], theirs[name]) for name in theirs if ours[name] != theirs[name]]
 
 

@@ -36,13 +36,13 @@ def _distinct(number: int, index: int) -> tuple[str, str, Any]:
     return app, str(number % 50), spec
 
 
-def _fleet(count: int, full: bool, one: Callable[[int, int], tuple[str, str, Any]]) -> list[Any]:
+def _fleet(count: int, full: bool, make_pod: Callable[[int, int], tuple[str, str, Any]]) -> list[Any]:
     made: list[Any] = []
     for number in range(count):
         name = f"node-{number:04}"
         made += [node(name, zone=f"us-east-1{'ab'[number % 2]}"), daemon(name)]
         for index in range(4):
-            app, more, spec = one(number, index)
+            app, more, spec = make_pod(number, index)
             cpu = f"{(420 if full else 100) + int(more)}m"
             made.append(pod(f"web-{number}-{index}", name, cpu, "200Mi", labels={"app": app}, spec=spec))
     return cluster(*made)
@@ -54,10 +54,10 @@ def _work(objects: list[Any]) -> int:
     return explain(dump, read_objects(dump, "cluster.yaml"), [], known).work
 
 
-@pytest.mark.parametrize("one", [_alike, _distinct])
+@pytest.mark.parametrize("make_pod", [_alike, _distinct])
 @pytest.mark.parametrize("full", [False, True])
-def test_work_grows_with_the_nodes(full: bool, one: Callable[[int, int], tuple[str, str, Any]]) -> None:
-    once, twice, four_times = (_work(_fleet(count, full, one)) for count in (20, 40, 80))
+def test_work_grows_with_the_nodes(full: bool, make_pod: Callable[[int, int], tuple[str, str, Any]]) -> None:
+    once, twice, four_times = (_work(_fleet(count, full, make_pod)) for count in (20, 40, 80))
     assert twice < 2.3 * once
     assert four_times < 2.3 * twice
 
