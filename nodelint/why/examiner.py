@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.messages import counted, short

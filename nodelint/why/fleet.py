@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import TOLERATES_ALL, HostPort, Pod, Toleration, add_requests

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.fit.pods import ANTI_AFFINITY
 from nodelint.why.constraints import Constraint
 from nodelint.why.label_index import ConstraintIndex, PodIndex
