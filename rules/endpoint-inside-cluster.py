@@ -61,7 +61,7 @@ _INSIDE = re.compile(
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    known = {source.path, *(file.path for file in context.files)}
+    known = controller_settings.shown_paths(source, context.files)
     places = set()
     for install in context.installs:
         for setting in install.find("CLUSTER_ENDPOINT"):

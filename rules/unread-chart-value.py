@@ -56,7 +56,7 @@ from nodelint.api import Context, Finding, Findings, Source, Span, controller_se
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    known = {source.path, *(file.path for file in context.files)}
+    known = controller_settings.shown_paths(source, context.files)
     places = set()
     for install in context.installs:
         release = install.release

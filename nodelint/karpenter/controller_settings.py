@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -11,12 +11,20 @@ from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
-from nodelint.text import Node
+from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 
-__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "helm_release_of", "namespace_of", "unread_values"]
+__all__ = [
+    "MENTIONS",
+    "ControllerInstall",
+    "UnreadValue",
+    "helm_release_of",
+    "namespace_of",
+    "shown_paths",
+    "unread_values",
+]
 
 MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""
@@ -32,6 +40,11 @@ _FORMER = {
     "enablePodENI": "Karpenter finds pod ENIs by itself",
     "enableENILimitedPodDensity": "set `maxPods` in the kubelet settings of the EC2NodeClass",
 }
+
+
+def shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
+    """Return the paths of the files in which a rule about installations can point at a value."""
+    return {source.path, *(file.path for file in files if any(word in file.text for word in MENTIONS))}
 
 
 class UnreadValue(NamedTuple):
