@@ -65,7 +65,6 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Source,
-    Span,
     controller_settings,
     keys,
     rule,
@@ -88,14 +87,14 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 def check(source: Source, context: Context) -> Findings:
     places = set()
     for install in context.installs:
-        at = install.at
-        if at.source.path != source.path or at.start in places or not install.is_complete or _names_queue(install):
+        at = controller_settings.place_in(source, context.files, install)
+        if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue
         lines = list(_find_spot(source, context))
         if lines and not any("node-termination-handler" in file.text for file in context.files):
             places.add(at.start)
             yield Finding(
-                at=Span(source, at.start, at.end),
+                at=at,
                 message="the chart has no interruption queue: spot interruptions end nodes without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",

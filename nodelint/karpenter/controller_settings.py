@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
+from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
-from nodelint.text import Node
+from nodelint.text import Node, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 
-__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "helm_release_of", "namespace_of", "unread_values"]
+__all__ = [
+    "MENTIONS",
+    "ControllerInstall",
+    "UnreadValue",
+    "helm_release_of",
+    "namespace_of",
+    "place_in",
+    "unread_values",
+]
 
 MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""
@@ -88,6 +97,20 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
         near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
         meant = next(near, None)
         yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
+
+
+def place_in(
+    source: Source, files: Sequence[Source], install: ControllerInstall, node: Node | None = None
+) -> Span | None:
+    """Return where a text holds a setting: at its node, or at the installation if no judged file has the node.
+
+    None if another text holds it. What is rendered of a file has the file's path and other offsets.
+    """
+    is_judged = node is not None and any(node.source.path == file.path for file in (source, *files))
+    at = node if node is not None and is_judged else install.at
+    if at.source.path != source.path or at.source.text != source.text:
+        return None
+    return Span(source, at.start, at.end)
 
 
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:
