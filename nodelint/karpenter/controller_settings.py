@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
 from nodelint.model.finding import Span
@@ -118,6 +119,8 @@ def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | N
     from nodelint.forms.terraform.terraform_trace import find_arguments
 
     at = install.at
+    if install.by == HELM_COMMAND:
+        return namespace_of_command(at.source.text, at.start)
     block = helm_release_of(install, blocks)
     if block is not None:
         written = find_arguments(block.text, "namespace")

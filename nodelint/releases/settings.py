@@ -13,12 +13,13 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.forms.lib.chart_commands import INSTALLS
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
-_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install)\b[^;|&]{0,2000}karpenter")
+_COMMAND = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
