@@ -48,6 +48,20 @@ spec.blockDeviceMappings:
       volumeSize: 100Gi
       encrypted: true
 ```
+
+```yaml bad frame=pool+class
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.2xlarge, m7i.4xlarge, m7i.8xlarge]}
+---
+spec.tags: {team: web}
+```
+
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m7a.large, m7i-flex.large]}
+---
+spec.tags: {team: web}
+```
 """
 
 import re
@@ -165,8 +179,10 @@ def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> b
     if not resolutions or any(fixes.doubts(resolution) for resolution in resolutions):
         return False
     types = type_set.union(resolution.candidates for resolution in resolutions)
-    counts = types.select(context.catalog.quantities("cpu"))
-    return bool(types) and all(count is not None and count.isdigit() and int(count) < cpus for count in counts)
+    allocatable = types.select(context.catalog.quantities("cpu"))
+    # A node keeps a part of its last CPU for itself.
+    most = (cpus - 1) * quantities.ONE
+    return bool(types) and all(count is not None and quantities.billionths(count) <= most for count in allocatable)
 
 
 def _mounts(spec: Node) -> bool:
