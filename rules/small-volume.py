@@ -73,6 +73,7 @@ from nodelint.api import (
     Finding,
     Findings,
     Node,
+    NodePool,
     RuleCheck,
     fixes,
     images,
@@ -174,10 +175,14 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int, cpus:
 
 
 def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> bool:
-    """Whether all instance types of the class's NodePools are too small to run many pods."""
-    resolutions = [context.resolution(pool) for pool in context.pools(node_class)]
-    if not resolutions or any(fixes.doubts(resolution) for resolution in resolutions):
-        return False
+    """Whether all instance types of the class's NodePools are too small to run many pods, or may be."""
+    pools = context.pools(node_class)
+    if not pools:
+        others = [obj for obj in context.objects if isinstance(obj, NodePool)]
+        return any(pool.class_ref is not None and not isinstance(pool.class_ref.name, str) for pool in others)
+    resolutions = [context.resolution(pool) for pool in pools]
+    if any(fixes.doubts(resolution) for resolution in resolutions):
+        return True
     types = type_set.union(resolution.candidates for resolution in resolutions)
     allocatable = types.select(context.catalog.quantities("cpu"))
     # A node keeps a part of its last CPU for itself.
