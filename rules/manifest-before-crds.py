@@ -145,7 +145,7 @@ def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for b in blocks if _installs_chart(b)]
-    texts = {file.path: file.text for file in context.files or (source,)}
+    texts = {file.path: file.text for file in (*context.terraform.files, *(context.files or (source,)))}
     planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts)]
     if planned and planned[0].source is source:  # the first of the folder says it for all
         chart = next(iter(charts), None) or _find_chart_planned_with(source, context.terraform)
@@ -222,8 +222,8 @@ def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, 
     """Whether the default of a variable of the block's module is a map or list with entries."""
     entries = r"default[ \t]*=[ \t]*[{\[]\s*(?:#[^\n]*\s*)*[^\s}\]#]"
     filled = re.compile(rf'(?ms)^variable[ \t]+"{name}"[ \t]*\{{(?:(?!^\}}).){{0,5000}}?^[ \t]*{entries}')
-    folder = os.path.dirname(block.source.path)
-    return any(filled.search(text) for path, text in texts.items() if os.path.dirname(path) == folder)
+    folder = terraform_trace.folder_of(block.source.path)
+    return any(filled.search(text) for path, text in texts.items() if terraform_trace.folder_of(path) == folder)
 
 
 def _find_early(
