@@ -66,12 +66,19 @@ class ControllerFacts:
 class StatedSettings:
     """All settings that the files of a run state, asked by the path of an object's file.
 
-    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest.
+    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest,
+    `files` are all of them.
     """
 
-    def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
+    def __init__(
+        self,
+        find: Callable[[], Sequence[ControllerInstall]],
+        others: Sequence[Source] = (),
+        files: Sequence[Source] = (),
+    ) -> None:
         self._find = find
         self.others = others
+        self.files = files
         self.scripts = [source for source in others if _COMMAND.search(source.text)]
         """Files without a manifest that install the controller by a command."""
 

@@ -215,6 +215,12 @@ class Context(ObjectRelations):
         return self.files if stated is None else (*self.files, *stated().others)
 
     @property
+    def files_of_run(self) -> Sequence[Source]:
+        """The files of the run as they are written, also for a rule about what is rendered of them."""
+        stated = self._target.stated
+        return self.files if stated is None else stated().files
+
+    @property
     def terraform(self) -> TerraformBlocks:
         """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks

@@ -192,3 +192,46 @@ def test_a_comment_that_names_where_the_bound_begins(nodelint: Run, tmp_path: Pa
     text = nodepool().replace("      requirements: []\n", BOUND.format(more=more), 1)
     assert "Generation 5+" in text
     assert len(found_by(nodelint, tmp_path, {"pool.yaml": text}, "comment-against-value")) == count
+
+
+ZONES = "      requirements:\n        - {{key: topology.kubernetes.io/zone, operator: In, values: [{zone}]}}\n"
+PROVIDER = 'provider "aws" {\n  region = "eu-west-1"\n}\n# karpenter\n'
+EKSCTL = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata:\n  name: karpenter\n  region: eu-west-1\n"
+
+
+def zoned(zone: str) -> str:
+    return nodepool().replace("      requirements: []\n", ZONES.format(zone=zone), 1)
+
+
+def in_terraform(zone: str) -> dict[str, str]:
+    text = "".join(f"    {line}\n" for line in zoned("${var.zone}").splitlines())
+    pool = f'variable "zone" {{}}\nresource "kubectl_manifest" "pool" {{\n  yaml_body = <<-YAML\n{text}  YAML\n}}\n'
+    call = f'module "pools" {{\n  source = "./karpenter"\n  zone   = "{zone}"\n}}\n'
+    return {"main.tf": PROVIDER + call, "karpenter/main.tf": pool}
+
+
+REGIONS: dict[str, Callable[[str], dict[str, str]]] = {
+    "yaml": lambda zone: {"cluster.yaml": EKSCTL, "pool.yaml": zoned(zone)},
+    "chart": lambda zone: {
+        "main.tf": PROVIDER,
+        "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "pools/values.yaml": f"zone: {zone}\n",
+        "pools/templates/pool.yaml": zoned("{{ .Values.zone }}"),
+    },
+    "terraform": in_terraform,
+}
+
+
+@pytest.mark.parametrize("form", REGIONS)
+def test_zones_of_another_region_than_the_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for zone, count in (("us-east-1a", 1), ("eu-west-1b", 0)):
+        found = found_by(nodelint, tmp_path / zone, REGIONS[form](zone), "zone-of-another-region")
+        assert len(found) == count, zone
+
+
+def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:
+    alias = 'provider "aws" {\n  alias  = "karpenter"\n  region = "us-east-1"\n}\n'
+    assert (
+        found_by(nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region")
+        == []
+    )
