@@ -56,9 +56,9 @@ _CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
     severity="warning",
     subject="disruption",
     source=[
-        "https://github.com/aws/karpenter-provider-aws/blob/v1.9.2/charts/karpenter/templates/clusterrole.yaml#L4",
-        "https://github.com/kubernetes-sigs/karpenter/blob/v1.9.1/pkg/operator/operator.go#L162",
-        "https://github.com/kubernetes-sigs/karpenter/blob/v1.9.1/pkg/controllers/disruption/helpers.go#L259",
+        "provider:charts/karpenter/templates/clusterrole.yaml@v1.9.2:23",
+        "core:pkg/operator/operator.go@v1.9.1:162",
+        "core:pkg/controllers/disruption/helpers.go@v1.9.1:259",
     ],
     mentions=controller_settings.MENTIONS,
     tags=["installation"],
