@@ -132,6 +132,9 @@ from nodelint.api import (
     terraform_trace,
 )
 
+ENDINGS = (".tf", ".tofu", ".hcl")
+"""How files of Terraform end; the module with its own list is loaded only for them."""
+
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
 _ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
 _CLUSTER = re.compile(
@@ -165,7 +168,7 @@ def check(source: Source, context: Context) -> Findings:
     if not roles:
         return
     yield from _without_row(roles, context)
-    if not any(file.path.endswith(terraform_trace.ENDINGS) for file in context.files):
+    if not any(file.path.endswith(ENDINGS) for file in context.files):
         return
     blocks = context.terraform
     for role in roles:
@@ -240,7 +243,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     only = any(_ONLY_MAP.search(text) for text in (*(f.text for f in around), *(b.text for b in blocks.blocks)))
     for role in roles:
         made = (
-            _find_role(role, blocks) if any(file.path.endswith(terraform_trace.ENDINGS) for file in around) else None
+            _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
         )
         names = {made.address} if made is not None else set()
         if made is not None:

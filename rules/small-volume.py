@@ -94,7 +94,7 @@ from nodelint.api import (
     renamed=("default-volume-of-gpus",),
     options={
         "gib": "the largest volume, in GiB, that counts as small",
-        "cpus": "how many CPUs the largest instance type of a class has to have, at least",
+        "cpus": "the fewest CPUs of the largest instance type of a class",
     },
     subject="disks",
     source=[

@@ -110,9 +110,11 @@ def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequ
 
 def _find_regions(context: Context) -> Iterator[tuple[str, Span]]:
     """Yield each region that a file plainly says of the cluster, with its place."""
-    blocks = terraform_trace.TerraformBlocks(context.files_of_run)
-    for file in context.files_of_run:
-        if file.path.endswith((".tf", ".tofu")):
+    files = context.files_of_run
+    making = [file for file in files if file.path.endswith((".tf", ".tofu")) and _PROVIDER.search(file.text)]
+    blocks = terraform_trace.TerraformBlocks(files) if making else None
+    for file in files:
+        if blocks is not None and file in making:
             for provider in _PROVIDER.finditer(file.text):
                 written = _REGION.search(provider[1])
                 if written is None or "alias" in provider[1]:

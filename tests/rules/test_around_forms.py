@@ -26,7 +26,7 @@ WAYS: dict[str, tuple[str, str, Callable[[str], str]]] = {
 }
 
 
-def found_by(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[tuple[str, int, str]]:
+def findings_of(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[tuple[str, int, str]]:
     """Return the file, the line and the message of each finding of a rule."""
     write_files(folder, files)
     found = json.loads(nodelint("check", str(folder), "--format", "json", "--select", rule).stdout)["findings"]
@@ -43,7 +43,7 @@ def test_the_permissions_of_a_module_however_it_is_called(nodelint: Run, tmp_pat
         ("new", "21.9.0", "", 0),
     ):
         text = frame.format(source=source(version), more=more).replace("\n", ends)
-        found = found_by(nodelint, tmp_path / name, {path: text, "pool.yaml": nodepool()}, "controller-permissions")
+        found = findings_of(nodelint, tmp_path / name, {path: text, "pool.yaml": nodepool()}, "controller-permissions")
         assert [place for place, _, _ in found] == [path.rpartition("/")[2]] * count, name
 
 
@@ -75,7 +75,7 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS)
 def test_objects_that_terraform_plans_together_with_the_chart(nodelint: Run, tmp_path: Path, plan: str) -> None:
     files, count = PLANS[plan]
-    assert len(found_by(nodelint, tmp_path, files, "manifest-before-crds")) == count
+    assert len(findings_of(nodelint, tmp_path, files, "manifest-before-crds")) == count
 
 
 SCRIPT = """\
@@ -92,13 +92,13 @@ helm --kube-context main upgrade --install karpenter oci://public.ecr.aws/karpen
 def test_a_script_that_makes_the_role_and_installs_the_chart(nodelint: Run, tmp_path: Path) -> None:
     for namespace, lines in (("karpenter", [4]), ("kube-system", [])):
         files = {"install.sh": SCRIPT.format(namespace=namespace, more=""), "pool.yaml": nodepool()}
-        found = found_by(nodelint, tmp_path / namespace, files, "service-account-elsewhere")
+        found = findings_of(nodelint, tmp_path / namespace, files, "service-account-elsewhere")
         assert [line for _, line, _ in found] == lines
 
 
 def test_a_value_that_the_chart_of_a_command_with_flags_does_not_read(nodelint: Run, tmp_path: Path) -> None:
     unread = SCRIPT.format(namespace="karpenter", more=" --set settings.defaultInstanceProfile=nodes")
-    found = found_by(nodelint, tmp_path, {"install.sh": unread, "pool.yaml": nodepool()}, "unread-chart-value")
+    found = findings_of(nodelint, tmp_path, {"install.sh": unread, "pool.yaml": nodepool()}, "unread-chart-value")
     assert [(line, "1.14.1" in message) for _, line, message in found] == [(7, True)]
 
 
@@ -121,7 +121,7 @@ def test_a_value_of_a_module_is_found_once_where_it_is_written(nodelint: Run, tm
         f"{name}/main.tf": f'module "k" {{\n  source  = "../module"\n  cluster = "{name}"\n}}\n'
         for name in ("x", "a-long-name", "another-name-of-a-cluster")
     }
-    found = found_by(nodelint, tmp_path, {"module/main.tf": VALUES_OF_MODULE, **callers}, "unread-chart-value")
+    found = findings_of(nodelint, tmp_path, {"module/main.tf": VALUES_OF_MODULE, **callers}, "unread-chart-value")
     assert [(path, line) for path, line, _ in found] == [("main.tf", 8)]
 
 
@@ -150,7 +150,7 @@ IMAGES = "  amiSelectorTerms: [{alias: al2023@v20260714}]\n"
 )
 def test_a_role_by_a_variable_that_is_called_an_arn(nodelint: Run, tmp_path: Path, role: str, count: int) -> None:
     files = {"class.yaml": CLASS.format(role=role) + IMAGES}
-    assert len(found_by(nodelint, tmp_path, files, "controller-check")) == count
+    assert len(findings_of(nodelint, tmp_path, files, "controller-check")) == count
 
 
 WORKFLOW = """\
@@ -168,7 +168,7 @@ jobs:
 def test_a_heredoc_with_a_dash_in_a_block_scalar(nodelint: Run, tmp_path: Path) -> None:
     text = "".join(f"          {line}\n" for line in CLASS.format(role="nodes").splitlines())
     files = {".github/workflows/deploy.yaml": WORKFLOW.format(text=text)}
-    found = found_by(nodelint, tmp_path, files, "invalid-field,refused-combination")
+    found = findings_of(nodelint, tmp_path, files, "invalid-field,refused-combination")
     assert any("amiSelectorTerms" in message for _, _, message in found)
 
 
@@ -176,7 +176,7 @@ def test_a_heredoc_with_a_dash_in_a_block_scalar(nodelint: Run, tmp_path: Path) 
 def test_a_file_that_is_called_a_patch_lacks_what_it_does_not_change(
     nodelint: Run, tmp_path: Path, path: str, count: int
 ) -> None:
-    found = found_by(nodelint, tmp_path, {path: CLASS.format(role="nodes")}, "invalid-field,refused-combination")
+    found = findings_of(nodelint, tmp_path, {path: CLASS.format(role="nodes")}, "invalid-field,refused-combination")
     assert len(found) == count
 
 
@@ -191,7 +191,7 @@ BOUND = """\
 def test_a_comment_that_names_where_the_bound_begins(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
     text = nodepool().replace("      requirements: []\n", BOUND.format(more=more), 1)
     assert "Generation 5+" in text
-    assert len(found_by(nodelint, tmp_path, {"pool.yaml": text}, "comment-against-value")) == count
+    assert len(findings_of(nodelint, tmp_path, {"pool.yaml": text}, "comment-against-value")) == count
 
 
 ZONES = "      requirements:\n        - {{key: topology.kubernetes.io/zone, operator: In, values: [{zone}]}}\n"
@@ -225,13 +225,13 @@ REGIONS: dict[str, Callable[[str], dict[str, str]]] = {
 @pytest.mark.parametrize("form", REGIONS)
 def test_zones_of_another_region_than_the_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
     for zone, count in (("us-east-1a", 1), ("eu-west-1b", 0)):
-        found = found_by(nodelint, tmp_path / zone, REGIONS[form](zone), "zone-of-another-region")
+        found = findings_of(nodelint, tmp_path / zone, REGIONS[form](zone), "zone-of-another-region")
         assert len(found) == count, zone
 
 
 def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:
     alias = 'provider "aws" {\n  alias  = "karpenter"\n  region = "us-east-1"\n}\n'
     assert (
-        found_by(nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region")
+        findings_of(nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region")
         == []
     )
