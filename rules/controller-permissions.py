@@ -156,7 +156,6 @@ spec:
 ```
 """
 
-import os
 import re
 
 from nodelint.api import (
@@ -229,7 +228,7 @@ def check(source: Source, context: Context) -> Findings:
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = _find_beside(source, context)
+        objects = context.objects_near(source, Object)
         stated = [context.stated_releases(obj) for obj in objects]
         lists = all(found and min(found) >= LISTS_PROFILES for found in stated)
         if not objects or any(obj.version != "v1" for obj in objects):
@@ -260,7 +259,7 @@ def _check_written(source: Source, context: Context) -> Findings:
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in _find_beside(source, context) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]
@@ -315,14 +314,3 @@ def _find_newest(constraint: str) -> tuple[float, ...] | None:
     if found[1] == "~>":
         numbers[-1] = float("inf")  # of a single number, too: `~> 20` allows 21
     return tuple(numbers)
-
-
-def _find_beside(source: Source, context: Context) -> list[Object]:
-    """Karpenter's objects below the nearest folder around a file that holds any."""
-    folder = os.path.dirname(source.path)
-    while True:
-        below = os.path.join(folder, "")
-        found = [obj for obj in context.objects if not folder or obj.source.path.startswith(below)]
-        if found or not folder or folder == os.path.dirname(folder):
-            return found
-        folder = os.path.dirname(folder)

@@ -53,7 +53,6 @@ spec:
 ```
 """
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -112,14 +111,7 @@ def _names_queue(install: controller_settings.ControllerInstall) -> bool:
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
     """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
-    pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
-    folder = os.path.dirname(source.path)
-    while True:
-        pools_beside = [pool for pool in pools if not folder or pool.source.path.startswith(os.path.join(folder, ""))]
-        if pools_beside or not folder or folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    for pool in pools_beside:
+    for pool in context.objects_near(source, NodePool):
         for line in pool.requirements:
             if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):
                 yield line

@@ -242,9 +242,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         return
     only = any(_ONLY_MAP.search(text) for text in (*(f.text for f in around), *(b.text for b in blocks.blocks)))
     for role in roles:
-        made = (
-            _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
-        )
+        made = _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
         names = {made.address} if made is not None else set()
         if made is not None:
             names.update(text.strip('"') for text in terraform_trace.find_arguments(made.text, "name")[:1])

@@ -43,7 +43,9 @@ def test_the_permissions_of_a_module_however_it_is_called(nodelint: Run, tmp_pat
         ("new", "21.9.0", "", 0),
     ):
         text = frame.format(source=source(version), more=more).replace("\n", ends)
-        found = findings_of(nodelint, tmp_path / name, {path: text, "pool.yaml": nodepool()}, "controller-permissions")
+        found = findings_of(
+            nodelint, tmp_path / name, {path: text, "pool.yaml": nodepool()}, "controller-permissions"
+        )
         assert [place for place, _, _ in found] == [path.rpartition("/")[2]] * count, name
 
 
@@ -232,6 +234,8 @@ def test_zones_of_another_region_than_the_cluster(nodelint: Run, tmp_path: Path,
 def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:
     alias = 'provider "aws" {\n  alias  = "karpenter"\n  region = "us-east-1"\n}\n'
     assert (
-        findings_of(nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region")
+        findings_of(
+            nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region"
+        )
         == []
     )
