@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
@@ -14,7 +15,6 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node, Source
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 
@@ -76,7 +76,7 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _charts() -> dict[str, str]:
-    """The values below `settings` that charts read, each with the releases of these."""
+    """Return the values below `settings` that charts read, each with the releases of these."""
     rows = (*table("settings")["settings"], *table("settings")["gates"])
     return {row["value"]: row.get("chart", row["releases"]) for row in rows if "value" in row}
 
