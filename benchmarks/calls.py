@@ -91,9 +91,10 @@ def prepare_edits(path: Path) -> Callable[[], None]:
     """
     from lsprotocol import types
 
+    from nodelint.lsp.buffers import Buffer, State
     from nodelint.lsp.diagnostics import diagnostics
     from nodelint.lsp.positions import changed
-    from nodelint.lsp.project import Buffer, Project, State
+    from nodelint.lsp.project import Project
 
     project = Project(lambda: datetime(2026, 9, 20, tzinfo=UTC))
 

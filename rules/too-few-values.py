@@ -76,7 +76,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Skip(pool.name_node, "the NodePool is a part: its values are known only after rendering")
         return
     for finding in _too_few(pool, context.resolution(pool)):
-        if context.settings(pool).setting("MIN_VALUES_POLICY") == "BestEffort":
+        settings = context.settings(pool)
+        policy = settings.setting("MIN_VALUES_POLICY")
+        if policy is None and settings.has_gaps:
+            yield Skip(
+                finding.at, "the values of the controller's chart, and so its policy for minValues, are not all known"
+            )
+            return
+        if policy == "BestEffort":
             note = "the controller's policy is BestEffort: it launches with as many values as there are"
             finding = finding._replace(severity="info", note=note)
         yield finding

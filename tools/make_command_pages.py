@@ -55,7 +55,7 @@ MORE = {
 
 def pages() -> dict[str, str]:
     """The content of each page by the name of its file."""
-    top = click.Context(cli, info_name="nodelint")
+    top = click.Context(cli, info_name="nodelint", **cli.context_settings)
     found = {}
     rows = []
     for name in cli.list_commands(top):

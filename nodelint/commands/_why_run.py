@@ -107,7 +107,7 @@ def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
         return called and (not pools or state.pool in pools)
 
     answers = explain(run.dump, objects, resolutions, known._replace(unresolved=unresolved), is_wanted)
-    if not answers.nodes and (names or pools):
+    if not answers.nodes and not answers.gaps and (names or pools):
         what = ", ".join(sorted([*names, *(f"NodePool/{pool}" for pool in pools)]))
         stop(f"no node of the dump is meant by {what}")
     return answers

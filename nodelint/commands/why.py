@@ -27,6 +27,7 @@ _EXIT = """
 \b
 Exit codes:
   0  done
+  1  --timeout left nodes out
   2  wrong usage or configuration, or a file that could not be read
   3  an error in nodelint itself
 """

@@ -104,7 +104,8 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
 
 def _value(node: Node, shape: SchemaNode | None, path: Path) -> Any:
     if node.kind == "mapping":
-        return _mapping(node, shape, path)
+        is_open = shape is not None and not shape.has_fields and any(entry.name is None for entry in node.entries)
+        return Placeholder(" ".join(node.text.split())) if is_open else _mapping(node, shape, path)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None
         return [

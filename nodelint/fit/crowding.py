@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import Pod, TopologyKey
+from nodelint.fit.ignored import HOSTNAME, requirements_of
+from nodelint.fit.pods import ANTI_AFFINITY, Pod, TopologyKey
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE
@@ -93,7 +93,14 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
         return None
     for topology in pod.topologies:
         skew = topology.max_skew
-        if topology.preferred or not topology.min_domains or skew is None or not counts_itself(workload, topology):
+        if topology.preferred or not counts_itself(workload, topology):
+            continue
+        if topology.what == ANTI_AFFINITY:
+            found = _find_apart(topology, pod, pools, count)
+            if found is not None:
+                return found
+            continue
+        if not topology.min_domains or skew is None:
             continue
         domains = domains_of_pools(pod, pools, normalize(topology.key))
         if domains is None or len(domains) >= topology.min_domains or count <= len(domains) * skew:
@@ -110,6 +117,31 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
             topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text, _FEWER
         )
     return None
+
+
+def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], count: int) -> Crowding | None:
+    """Why pods that keep away from each other find fewer domains than there are pods; None where they may."""
+    constraint = topology.constraint
+    elsewhere = constraint is not None and any(constraint.get(f) for f in ("namespaces", "namespaceSelector"))
+    key = normalize(topology.key)
+    domains = domains_of_pools(pod, pools, key) if key != HOSTNAME and not elsewhere else None
+    if domains is None or len(domains) >= count:
+        return None
+    name, shown = topology.key.rpartition("/")[2], ", ".join(sorted(domains)[:3])
+    brief = f"its pods keep apart by {name}: the NodePools have {len(domains)}"
+    text = (
+        f"the NodePools that take its pods have {counted(len(domains), 'domain')} of `{topology.key}` ({shown}), and "
+        f"its anti-affinity allows 1 pod in each: {len(domains)} of {count} get a node"
+    )
+    advice = "let the pools have more of them, or prefer the anti-affinity instead of requiring it"
+    return Crowding(
+        topology.node,
+        len(domains),
+        count,
+        f"{brief}, and {len(domains)} of its {count} pods get a node",
+        text,
+        advice,
+    )
 
 
 def domains_of_pools(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:

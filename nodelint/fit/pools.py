@@ -57,12 +57,14 @@ class Policies(NamedTuple):
 
 
 def read_policies(settings: ControllerFacts) -> Policies:
-    """The policies that settings state."""
+    """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
+    policy, ignores_claims = settings.setting("MIN_VALUES_POLICY"), settings.setting("IGNORE_DRA_REQUESTS")
     return Policies(
-        settings.setting("MIN_VALUES_POLICY") == "BestEffort",
+        policy == "BestEffort" or (policy is None and settings.has_gaps),
         settings.setting("PREFERENCE_POLICY") == "Ignore",
         settings.gate("NodeOverlay"),
-        settings.setting("IGNORE_DRA_REQUESTS") != "false"
+        ignores_claims != "false"
+        and not (ignores_claims is None and settings.has_gaps)
         and not any(settings.gate(gate) for gate in ("DRANVIDIAGPU", "DRAEFA")),
     )
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 MORE_TYPES = Version(1, 7, 0)
 """The first release whose scheduler hands on 600 types, not 60."""
 
+VOLUME_CLASH = "incompatible volume requirements"
 _TOLERATES_SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
@@ -271,7 +272,7 @@ class _Attempt:
         if volume is not None:
             clash = pool.clash(requirements, volume.requirements)
             if clash is not None:
-                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions))
+                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions, requirements))
             requirements = requirements.copy()
             requirements.add(*volume.requirements)
         for topology in state.topologies:
@@ -285,14 +286,16 @@ class _Attempt:
             refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
 
-    def _volume_refusal(self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression]) -> PoolRefusal:
+    def _volume_refusal(
+        self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression], existing: Requirements
+    ) -> PoolRefusal:
         def explain() -> Explanation:
             from nodelint.fit.lacking import explain_volume_clash
 
             return explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
-        found = _clash_refusal(clash, volume.requirements, self.pool, ())
-        text = found.message.replace("incompatible requirements", "incompatible volume requirements")
+        found = _clash_refusal(clash, volume.requirements, self.pool, (), existing)
+        text = found.message.replace("incompatible requirements", VOLUME_CLASH)
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
 
@@ -467,10 +470,16 @@ def _explainer(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Calla
 
 
 def _clash_refusal(
-    key: str, requirements: Requirements, pool: EmptyPool, expressions: Sequence[LabelExpression]
+    key: str,
+    requirements: Requirements,
+    pool: EmptyPool,
+    expressions: Sequence[LabelExpression],
+    existing: Requirements | None = None,
 ) -> PoolRefusal:
+    """Why requirements do not go with existing ones: those of the pool, or of the pool and the pod."""
     at = next((expression.node for expression in expressions if normalize(expression.key) == key), None)
-    if key not in pool.requirements:
+    existing = existing if existing is not None else pool.requirements
+    if key not in existing:
         near = label_hint(key, pool)
         hint = f' (typo of "{near}"?)' if near is not None else ""
         text = f'incompatible requirements, label "{key}" does not have known values{hint}'
@@ -482,7 +491,7 @@ def _clash_refusal(
         return explain_label_clash(expressions, key, pool)
 
     line = next((effect for effect in pool.resolution.lines if normalize(effect.key) == key), None)
-    text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(pool.requirements[key])}"
+    text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(existing[key])}"
     return PoolRefusal(
         "requirements", f"incompatible requirements, {text}", line.node if line else None, at, explain=explain
     )

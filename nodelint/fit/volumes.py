@@ -20,6 +20,10 @@ from nodelint.text import UNKNOWN, Node
 ALTERNATIVES = Version(1, 13, 0)
 
 
+_NAMESPACE = "default"
+"""That of objects that state none."""
+
+
 class VolumePlace(NamedTuple):
     """Where the volumes of a pod are or can be, and where that is written of the last of them."""
 
@@ -32,7 +36,8 @@ class Volumes:
 
     def __init__(self, objects: Iterable[ClusterObject]) -> None:
         cluster_objects = list(objects)
-        self._claims = objects_by_name(cluster_objects, "PersistentVolumeClaim")
+        claims = objects_by_name(cluster_objects, "PersistentVolumeClaim")
+        self._claims = {(namespace or _NAMESPACE, name): claim for (namespace, name), claim in claims.items()}
         self._volumes = objects_by_name(cluster_objects, "PersistentVolume")
         self._classes = objects_by_name(cluster_objects, "StorageClass")
 
@@ -54,7 +59,7 @@ class Volumes:
     def _topologies(self, workload: Workload) -> Iterator[list[list[LabelExpression]]]:
         pod = pod_of(workload)
         for name, _ in pod.claims if pod is not None else ():
-            claim = self._claims.get((workload.namespace, name))
+            claim = self._claims.get((workload.namespace or _NAMESPACE, name))
             if claim is not None:
                 yield self._of_claim(claim.node)
         for template in pod.own_claims if pod is not None else ():

@@ -11,7 +11,7 @@ from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.verdict import PoolVerdict, judge_pod
+from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, judge_pod
 from nodelint.karpenter.resolve.resolution import LineEffect
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
 from nodelint.model.manifest import Taint
@@ -45,8 +45,8 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
     """What a pool that refuses a pod would have to allow, where one change is enough."""
     pool, refusal = verdict.pool, verdict.refusal
     explanation = refusal.explanation if refusal is not None else None
-    if refusal is None or pool.pool.static:
-        return
+    if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
+        return  # where a volume is, no requirement of a pool changes
     if refusal.reason == "limits":
         at = pool.pool.find_field("spec", "limits")
         if at is not None:

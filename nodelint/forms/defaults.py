@@ -18,7 +18,9 @@ read_embedded = find_objects = install_charts = install_known_charts = find_give
     _nothing
 )
 find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
-find_installs = find_plain_values = list_unread_values = find_including_templates = read_roots = _nothing
+find_installs = find_plain_values = list_unread_values = find_including_templates = find_kindless_templates = (
+    read_roots
+) = _nothing
 
 
 def _false(*_: Any) -> bool:

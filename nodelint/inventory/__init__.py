@@ -197,6 +197,10 @@ def _read_and_build(found: Discovery, rendering: Rendering | None, each_release:
 def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
     """Read what forms have to know beside the files that name Karpenter; it becomes sources of what was found."""
     applying = found.applying if found.sources else []
+    for row in TABLE.rows:
+        inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
+        if any(folder in path for folder in inside for path in found.seen):
+            found.sources += row.load().find_kindless_templates(found.sources, found.seen)
     for row in reversed(TABLE.rows):  # what installs charts first, then what is applied with them
         if row.applies and applying:
             from nodelint.forms.lib.values import read

@@ -12,9 +12,10 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.files.discover import Discovery
+    from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
 
 _HOLDS = "holds NodePools or EC2NodeClasses"
@@ -35,7 +36,7 @@ def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = (
         *_list_values_objects(inventory),
         *_list_set_aside(inventory),
         *_list_left_out(inventory),
-        *_list_unread_forms(found, tools),
+        *_list_unread_forms(found, tools, inventory.built),
     )
     return list({(*gap.file_place, gap.reason): gap for gap in gaps}.values())
 
@@ -86,11 +87,11 @@ def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
                 yield Gap(line_of(obj.name_node), "values", CHART_ELSEWHERE, subject=obj.label)
 
 
-def _list_unread_forms(found: Discovery, tools: Collection[str]) -> Iterator[Gap]:
+def _list_unread_forms(found: Discovery, tools: Collection[str], built: Sequence[Built]) -> Iterator[Gap]:
     """The scripts, programs and templates with objects that are not read."""
     from nodelint.inventory.unread_forms import unread
 
-    for group in unread(found, tools):
+    for group in unread(found, tools, built=built):
         if group.kind in _OF_RENDERING:
             continue
         holds = "names Karpenter, and is" if group.kind == "Jinja template" else f"{_HOLDS}, which are"

@@ -97,8 +97,8 @@ def unread(
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
     if not found.folders:
-        return [*_missed(found)]
-    unread = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
+        return [*_missed(found, built)]
+    unread = [*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)]
     if "kustomize" not in tools:
         unread += _overlays(objects, shown_already)
     if "helm" not in tools:
@@ -106,13 +106,20 @@ def unread(
     return unread
 
 
-def _missed(found: Discovery) -> Iterator[Unread]:
-    """The files that hold an object in a form in which none is found."""
+def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[Unread]:
+    """The files that hold an object in a form in which none is found, and that nothing is built of."""
     from nodelint.model.documents import left_out, objects
 
     counts = {}
+    taken = {part for text in built for part in text.parts}
     for source in found.sources:
-        known = source.problems or source.set_aside or source.path == "-" or not _WORD.search(source.text)
+        known = (
+            os.path.abspath(source.path) in taken
+            or source.problems
+            or source.set_aside
+            or source.path == "-"
+            or not _WORD.search(source.text)
+        )
         if (
             known
             or any(True for _ in objects(source, foreign=True, more=True))

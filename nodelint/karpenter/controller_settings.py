@@ -24,7 +24,11 @@ __all__ = [
     "UnreadValue",
     "helm_release_of",
     "namespace_of",
+<<<<<<< HEAD
     "place_in",
+=======
+    "shown_paths",
+>>>>>>> main
     "unread_values",
 ]
 
@@ -42,6 +46,11 @@ _FORMER = {
     "enablePodENI": "Karpenter finds pod ENIs by itself",
     "enableENILimitedPodDensity": "set `maxPods` in the kubelet settings of the EC2NodeClass",
 }
+
+
+def shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
+    """Return the paths of the files in which a rule about installations can point at a value."""
+    return {source.path, *(file.path for file in files if any(word in file.text for word in MENTIONS))}
 
 
 class UnreadValue(NamedTuple):
@@ -107,8 +116,8 @@ def place_in(
 
     None if another text holds it. What is rendered of a file has the file's path and other offsets.
     """
-    is_judged = node is not None and any(node.source.path == file.path for file in (source, *files))
-    at = node if node is not None and is_judged else install.at
+    is_shown = node is not None and node.source.path in shown_paths(source, files)
+    at = node if node is not None and is_shown else install.at
     if at.source.path != source.path or at.source.text != source.text:
         return None
     return Span(source, at.start, at.end)

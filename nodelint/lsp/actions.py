@@ -11,10 +11,11 @@ from nodelint.edits.line_diff import opcodes
 from nodelint.lint.broken_fixes import why_broken
 from nodelint.lint.engine import Result
 from nodelint.lint.fix_effects import describe_unsafe_fix
+from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
-from nodelint.lsp.project import Buffer, View
 from nodelint.lsp.titles import describe_edits
+from nodelint.lsp.view import View
 from nodelint.model.finding import Edit, by_source
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source, SourceText, reread

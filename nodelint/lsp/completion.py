@@ -15,10 +15,11 @@ from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import ami_family_of, ended, families, family_example, family_title, newest_known
 from nodelint.karpenter.labels import known_values, natural
+from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
 from nodelint.lsp.outline import Spot, spot
-from nodelint.lsp.project import Buffer, View
 from nodelint.lsp.skeletons import beginnings
+from nodelint.lsp.view import View
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, INSTANCE_TYPE
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known
 

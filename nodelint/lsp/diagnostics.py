@@ -11,7 +11,9 @@ from pygls.uris import from_fs_path
 from nodelint.base.printable import printable
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.lsp.project import Buffer, ProjectProblem, View
+from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.project import ProjectProblem
+from nodelint.lsp.view import View
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.gap import Gap
 from nodelint.report.style import rule_page

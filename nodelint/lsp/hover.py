@@ -13,8 +13,9 @@ from nodelint.karpenter.labels import known_values, natural, unit_of
 from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
 from nodelint.lint.fingerprints import relative
+from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.outline import Spot, spot
-from nodelint.lsp.project import Buffer, View
+from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
 from nodelint.model.keys import ARCH, INSTANCE_TYPE
 from nodelint.model.manifest import (

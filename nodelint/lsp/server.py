@@ -27,13 +27,15 @@ from nodelint import __version__
 from nodelint.config.settings import FILES
 from nodelint.files.file_keywords import may_state
 from nodelint.lsp.actions import FIX_ALL, actions
+from nodelint.lsp.buffers import Buffer, State, file_path, speaks_of_files
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
 from nodelint.lsp.positions import changed
-from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
+from nodelint.lsp.project import Project, ProjectProblem
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.summary import lenses, symbols
+from nodelint.lsp.view import View
 
 _LONGEST_QUIET = 0.1
 """Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""

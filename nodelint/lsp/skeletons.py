@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from nodelint.karpenter.images import newest_known
-from nodelint.lsp.project import Buffer
+from nodelint.lsp.buffers import Buffer
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 
 _MARKER = re.compile(r"(?m)^---.*$")

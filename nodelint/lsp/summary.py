@@ -10,7 +10,8 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
 from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
-from nodelint.lsp.project import Buffer, View
+from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.view import View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
 from nodelint.rule import fixes

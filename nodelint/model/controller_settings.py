@@ -54,6 +54,8 @@ class ControllerInstall(NamedTuple):
     is_complete: bool
     values: Node | None
     files: tuple[SourceText, ...]
+    has_gaps: bool = False
+    """Whether the installation names further values, which could not be read."""
 
     def find(self, variable: str) -> tuple[WrittenSetting, ...]:
         """Return the settings that give the controller a variable a value, known or not."""
@@ -89,6 +91,20 @@ def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetti
     controller = values.get("controller")
     if controller is not None:
         yield from container_settings(controller, chart)
+
+
+def hides_settings(values: Node) -> bool:
+    """Whether a part of the values of Karpenter's chart that holds settings is not known."""
+    pending = [values, *filter(None, (values.find("controller", "env"), values.find("controller", "args")))]
+    for node in pending:
+        if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
+            return True
+        if any(item.value is UNKNOWN for item in node.items):
+            return True
+        names = ("settings", "controller") if node is values else ("featureGates", "awsFeatureGates", "env", "args")
+        below = [entry.value for entry in node.entries if entry.name in names]
+        pending += [value for value in below if value.kind == "mapping" or value.value is UNKNOWN]
+    return False
 
 
 def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:

@@ -11,6 +11,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of as read_text
@@ -48,6 +49,7 @@ def find_changed_gaps(
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)
+    yield from find_changed_overlays(was, new)
     yield from _find_changed_modules(was, new)
     charts = list(_find_changed_charts(was, new))
     yield from charts

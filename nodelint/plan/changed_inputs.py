@@ -40,7 +40,8 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         found = _find_change(pair, unknown, finders)
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
-            reason = f"a value of it is not known, and may depend on `{found.name}`, which changes"
+            what = "what is written there" if found.name == "the value" else f"`{found.name}`"
+            reason = f"a value of it is not known, and may depend on {what}, which changes"
             yield uncompared(found.at, label, reason, True)
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _DISRUPTION = ("spec", "disruption")
 _NEVER = "Never"
 _EMPTY = "WhenEmpty"
+_STORED_DELAY = "0s"
+"""What the API server stores for a `consolidateAfter` that is not set."""
 
 
 class Effect(NamedTuple):
@@ -113,12 +115,15 @@ def _consolidation(pools: Stored) -> Iterator[Effect]:
     after = _both(pools, *_DISRUPTION, "consolidateAfter")
     if after is not None:
         path = (*_DISRUPTION, "consolidateAfter")
+        was, now = (_STORED_DELAY if value is None else value for value in after)
+        if was == now:
+            return
         if after[1] == _NEVER:
             yield _effect(pools, path, "consolidation ends")
         elif after[0] == _NEVER:
             yield _effect(pools, path, "consolidation begins", True)
         else:
-            sooner = _seconds(after[1]) < _seconds(after[0])
+            sooner = _seconds(now) < _seconds(was)
             yield _effect(pools, path, f"nodes are consolidated {'sooner' if sooner else 'later'}", sooner)
 
 

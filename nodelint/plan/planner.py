@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from nodelint.base.tuples import NamedTuple
-from nodelint.karpenter.resolve import resolve
 from nodelint.model.documents import objects
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
-from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import fates
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
-from nodelint.plan.pool_details import add_roll, find_effects, find_never_stored, find_nodes, find_pace
+from nodelint.plan.pool_comparison import PoolComparer
+from nodelint.plan.pool_details import add_roll, find_never_stored, find_nodes, find_pace
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
-from nodelint.plan.reasons import Verdict, keep_static
-from nodelint.plan.refusals import find_refusal, refusals
+from nodelint.plan.reasons import Verdict
+from nodelint.plan.refusals import refusals
 from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
-from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
+from nodelint.plan.stops import find_lacking_room
 from nodelint.plan.uncompared import (
     built_on_one_side,
     foreign_objects,
-    is_known,
     is_unserved,
     name_of,
     nameless,
@@ -32,7 +29,7 @@ from nodelint.plan.uncompared import (
     unserved,
 )
 from nodelint.plan.unread import UnreadFiles
-from nodelint.plan.verdict import Sides, class_verdict, verdict
+from nodelint.plan.verdict import Sides, class_verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
@@ -44,14 +41,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
-    from nodelint.plan.effects import Effect
     from nodelint.plan.matching import Pair
     from nodelint.plan.outcome import PlanOptions
-    from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import Side
     from nodelint.text import Node
 
@@ -61,17 +55,6 @@ ALL_READ = UnreadFiles()
 def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_READ) -> Plan:
     """Compare two sides; `unread` is what of their files could not be read."""
     return Planner(old, new, options, unread).run()
-
-
-class _Comparison(NamedTuple):
-    """What becomes of a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
-
-    found: Verdict
-    after: Resolution | None
-    effects: Sequence[Effect] = ()
-    stopped_before: LaunchStop | None = None
-    stopped: LaunchStop | None = None
-    never_stored: str | None = None
 
 
 class Planner:
@@ -90,13 +73,7 @@ class Planner:
         self.old = self._context(0, options.old_facts, options.old_kubernetes)
         self.new = self._context(1, options.facts, options.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
-        same = [pair for pair in self.classes if pair.change in ("changed", "unchanged")]
-        self.now = {id(pair.old): pair for pair in same}
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
-        here = {pair.new.name for pair in self.classes if pair.new is not None}
-        self.gone = {pair.old.name for pair in self.classes if pair.old is not None} - here
-        self.faults: dict[int, str | None] = {}
-        self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
         # An object may be the very same on both sides, in another place.
         self.places = [
@@ -104,6 +81,7 @@ class Planner:
         ]
         self.gaps: dict[int, Gap] = {}
         self._note_gaps(self.classes)
+        self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
@@ -225,13 +203,13 @@ class Planner:
         if pair.old is None or pair.new is None:
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
-        refused = self._refusals(pair) if pair.change == "changed" else []
+        refused = self.comparer.list_refusals(pair) if pair.change == "changed" else []
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
         gap = self._class_gap(pair.new, old_class, written_class)
         if gap is not None:
             old_class = written_class = None
-        new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool, gap)
+        new_class, class_refused = self.comparer.find_class_now(pair.old, pair.new, old_class, new_pool, gap)
         sides = Sides(
             pair.old,
             new_pool,
@@ -243,11 +221,11 @@ class Planner:
             self.options.upgraded,
         )
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
-        if not moved and self._is_unchanged(pair, old_class, written_class):
+        if not moved and self.comparer.is_unchanged(pair, old_class, written_class):
             before = self.new.resolution(pair.new)  # which the rules ask for, too
         else:
-            before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
-        done = self._compare(sides, before, pair.new, bool(refused), moved)
+            before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
+        done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         plan = PoolPlan(
             pair,
@@ -271,63 +249,6 @@ class Planner:
         )
         return add_roll(self.options, plan, (pair.old, new_pool))
 
-    def _compare(
-        self, sides: Sides, before: Resolution, written: NodePool, is_refused: bool, moved: bool
-    ) -> _Comparison:
-        """Compare a pool and its class; `written` is the pool of the new side, which may be refused."""
-        old, new, old_class, new_class = sides.pool, sides.new_pool, sides.node_class, sides.new_class
-        same_class = new_class is old_class or new_class is None
-        is_gone = old_class is not None and new_class is None and _class_name(new) == _class_name(old)
-        if new is old and same_class and not moved and not is_gone:
-            return _Comparison(UNTOUCHED, before)
-        after: Resolution | None = self._after(written, old if is_refused else written, new_class)
-        assert after is not None
-        running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(old.name)))
-        found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
-        effects = find_effects(self.options, old, new, found, before, after)
-        stopped_before = self._find_stop(old_class, before)
-        stopped = self._find_stop(new_class, after, new, is_gone)
-        acts = found.replaced != "none" or bool(effects)
-        never_stored = find_never_stored(self.options, old, old_class) if acts else None
-        if never_stored is not None and not running:
-            found, effects = UNTOUCHED, []
-        if stopped is not None and stopped.of_class:
-            after = None
-            found = keep_static(found) if stopped.of_images else found
-        return _Comparison(found, after, effects, stopped_before, stopped, never_stored)
-
-    def _find_stop(
-        self,
-        node_class: EC2NodeClass | None,
-        resolution: Resolution,
-        pool: NodePool | None = None,
-        is_gone: bool = False,
-    ) -> LaunchStop | None:
-        """Return why a pool can launch nothing with a class; None if it can. `pool` is one of the new side."""
-        ref = pool.class_ref if pool is not None else None
-        if node_class is None:
-            is_gone = is_gone or (ref is not None and ref.name in self.gone)
-            return (
-                LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
-                if is_gone and ref is not None
-                else None
-            )
-        if node_class.version != "v1" or not is_known(node_class):
-            return find_stop(resolution)
-        if id(node_class) not in self.faults:
-            release = self.options.release if pool is not None else self.options.old_release
-            self.faults[id(node_class)] = find_refusal(node_class, release, self.options.schemas)
-        fault = self.faults[id(node_class)]
-        if fault is not None:
-            return LaunchStop(f"the API server refuses its EC2NodeClass `{node_class.name}`: {fault}", of_class=True)
-        return find_stop(resolution)
-
-    def _is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
-        """Whether a pool and its class are the same on both sides."""
-        node_class = self.now.get(id(old_class))
-        changes = pool.change, node_class.change if node_class is not None else None
-        return changes == ("unchanged", "unchanged") and node_class is not None and node_class.new is written_class
-
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
         """What keeps the class of a pool from being compared; None where nothing does."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
@@ -346,39 +267,6 @@ class Planner:
                     return found
         return None
 
-    def _class_now(
-        self,
-        old_pool: NodePool,
-        new_pool: NodePool,
-        old_class: EC2NodeClass | None,
-        pool: NodePool,
-        gap: Gap | None,
-    ) -> tuple[EC2NodeClass | None, list[Refusal]]:
-        """The class that the pool has in the end, and why an update of it is refused."""
-        if gap is not None:
-            return None, []
-        if old_class is None or _class_name(pool) != _class_name(old_pool):
-            return (None if pool is old_pool else self.new.node_class(new_pool)), []
-        pair = self.now.get(id(old_class))
-        if pair is None:
-            return None, []
-        if pair.change == "unchanged":
-            return old_class, []
-        refused = self._refusals(pair)
-        assert isinstance(pair.new, EC2NodeClass)
-        return (old_class if refused else pair.new), refused
-
-    def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        """What the pool launches in the end: as the new side has it, but for what is refused."""
-        if pool is written and node_class is self.new.node_class(written):
-            return self.new.resolution(written)
-        return self._resolve(pool, node_class)
-
-    def _resolve(self, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        options, facts = self.options, self.new.facts
-        images = self.new.images(node_class) if node_class is not None else None
-        return resolve(pool, node_class, self.new.catalog, options.release, options.kubernetes, None, facts, images)
-
     def _come_or_gone(self, pair: Pair) -> PoolPlan:
         before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
         after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
@@ -387,7 +275,9 @@ class Planner:
         found = Verdict("all") if pair.old is not None and never_stored is None else UNTOUCHED
         stopped = None
         if isinstance(pair.new, NodePool) and after is not None:
-            stopped = self._find_stop(self._stored_class(self.new.node_class(pair.new)), after, pair.new)
+            stopped = self.comparer.find_stop(
+                self.comparer.find_stored_class(self.new.node_class(pair.new)), after, pair.new
+            )
         if stopped is not None:
             after = None
         launched = launch(before, after, self.options.region)
@@ -398,21 +288,6 @@ class Planner:
             return plan
         plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))
         return add_roll(self.options, plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
-
-    def _stored_class(self, node_class: EC2NodeClass | None) -> EC2NodeClass | None:
-        """Return a class of the new side as the cluster holds it: the old one if its update is refused."""
-        pair = next((pair for pair in self.classes if pair.new is node_class and node_class is not None), None)
-        if pair is None or pair.change != "changed" or not self._refusals(pair):
-            return node_class
-        return pair.old if isinstance(pair.old, EC2NodeClass) else node_class
-
-    def _refusals(self, pair: Pair) -> list[Refusal]:
-        known = self.refused.get(id(pair.new))
-        if known is None:
-            assert pair.new is not None
-            known = refusals(pair.old, pair.new, self.options.release, self.options.schemas)
-            self.refused[id(pair.new)] = known
-        return known
 
     # -- classes that only pools elsewhere use
 
@@ -425,7 +300,7 @@ class Planner:
             return ClassPlan(
                 pair, self.written.find(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
             )
-        refused = self._refusals(pair) if pair.change == "changed" else []
+        refused = self.comparer.list_refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
             options = self.options
@@ -469,15 +344,6 @@ def _name_node(pair: Pair) -> Node:
 
 def _of_kind(objs: Sequence[Object], kind: type[Any], release: Version) -> list[Any]:
     return [obj for obj in objs if isinstance(obj, kind) and served(obj, release)]
-
-
-def _class_name(pool: NodePool) -> object:
-    """What a pool calls its class; a placeholder as it is written."""
-    ref = pool.class_ref
-    if ref is None or isinstance(ref.name, str) or ref.name is None:
-        return ref.name if ref is not None else None
-    name = ref.node.get("name")
-    return canonical_code(name.unquoted) if name is not None else None
 
 
 def _is_ours(obj: Object | None) -> bool:

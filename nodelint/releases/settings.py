@@ -19,7 +19,11 @@ from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
+<<<<<<< HEAD
 _COMMAND = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
+=======
+_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template)\b[^;|&]{0,2000}karpenter")
+>>>>>>> main
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
@@ -37,9 +41,11 @@ class StatedSetting(NamedTuple):
 class ControllerFacts:
     """The settings of the controller that manages an object, as far as files state them."""
 
-    def __init__(self, stated: Sequence[StatedSetting], release: Version) -> None:
+    def __init__(self, stated: Sequence[StatedSetting], release: Version, has_gaps: bool = False) -> None:
         self._stated = stated
         self._release = release
+        self.has_gaps = has_gaps
+        """Whether the controller is given further values that could not be read: they may hold the rest."""
 
     def gate(self, name: str) -> bool | None:
         """Whether a feature gate is stated to be on or off; None where no file does, or the release has none such."""
@@ -98,7 +104,9 @@ class StatedSettings:
         near: dict[int, list[StatedSetting]] = {}
         for setting in self._stated_settings:
             near.setdefault(_shared(folders, setting.folders), []).append(setting)
-        return ControllerFacts(near[max(near)] if near else (), release)
+        open_ends = [_shared(folders, _folders(i.at.source.path)) for i in self.installs if i.has_gaps]
+        has_gaps = max(open_ends, default=-1) >= max(near, default=0)
+        return ControllerFacts(near[max(near)] if near else (), release, has_gaps)
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:

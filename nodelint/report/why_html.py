@@ -9,6 +9,7 @@ from nodelint.report.why_words import (
     change_line,
     event_lines,
     further_lines,
+    gap_lines,
     headline,
     node_line,
     title_of,
@@ -34,7 +35,8 @@ def why_html(answers: Answers) -> str:
     )
     sections = "".join(_section(n, *group) for n, group in enumerate(groups))
     notes = "".join(f"<p class=quiet>{escaped(note)}</p>" for note in (*answers.notes, *answers.unsaid))
-    body = f"<p class=quiet>{escaped(basis(answers))}</p><ul class=index>{index}</ul>{sections}{notes}"
+    gaps = "".join(f"<p><b>Left out:</b> {escaped(gap)}</p>" for gap in gap_lines(answers))
+    body = f"<p class=quiet>{escaped(basis(answers))}</p>{gaps}<ul class=index>{index}</ul>{sections}{notes}"
     return html_page("nodelint why", escaped(headline(answers)), body)
 
 

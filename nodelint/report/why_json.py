@@ -23,6 +23,7 @@ def why_json(answers: Answers) -> dict[str, Any]:
         "nodes": [_node(answer) for _, _, members in groups for answer in members],
         "notes": list(answers.notes),
         "notKnown": list(answers.unsaid),
+        "gaps": [{"reason": gap.reason, "nodes": list(gap.nodes)} for gap in answers.gaps],
     }
 
 

@@ -12,6 +12,7 @@ from nodelint.report.why_words import (
     change_line,
     event_lines,
     further_lines,
+    gap_lines,
     headline,
     node_line,
     title_of,
@@ -24,6 +25,7 @@ _MOST_NODES = 20
 def why_markdown(answers: Answers) -> str:
     """Return the report."""
     lines = ["## Why nodes stay", "", f"**{headline(answers)}**, {basis(answers)}", ""]
+    lines += [row for gap in gap_lines(answers) for row in (f"**Left out:** {_text(gap)}", "")]
     groups = answers.by_reason()
     if groups:
         lines += ["| | reason | nodes |", "| --- | --- | --- |"]

@@ -13,6 +13,7 @@ from nodelint.report.why_words import (
     change_line,
     event_lines,
     further_lines,
+    gap_lines,
     headline,
     node_line,
     title_of,
@@ -31,6 +32,7 @@ _MOST_NODES = 20
 def why_text(answers: Answers, look: TextStyle = PAGE) -> str:
     """Return the report."""
     lines = [*fitted(f"{headline(answers)}, {basis(answers)}", look)]
+    lines += [row for gap in gap_lines(answers) for row in fitted(f"Left out: {gap}.", look)]
     lines += [row for note in answers.notes for row in fitted(f"Note: {printable(note)}.", look)]
     for status, code, members in answers.by_reason():
         lines += ["", *_group(status, code, members, look)]

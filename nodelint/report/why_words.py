@@ -41,6 +41,14 @@ def headline(answers: Answers) -> str:
     return f"{counted(len(answers.nodes), 'node')}: {', '.join(parts)}" if parts else "no nodes"
 
 
+def gap_lines(answers: Answers) -> Iterator[str]:
+    """Yield which nodes were left out, and why."""
+    for gap in answers.gaps:
+        more = f" and {len(gap.nodes) - 20:,} more" if len(gap.nodes) > 20 else ""
+        names = ", ".join(map(printable, gap.nodes[:20]))
+        yield f"{counted(len(gap.nodes), 'node')} not judged, as {printable(gap.reason)}: {names}{more}"
+
+
 def basis(answers: Answers) -> str:
     """Return the time, and the release with where it is stated."""
     return f"at {shown_time(answers.now)}, as Karpenter {answers.release} decides ({answers.release_from})"

@@ -54,7 +54,8 @@ CODE = ("{{", "{%", "%{", "<%")
 """How template code begins, of every kind that can stand between values."""
 _CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENS = r"\{\{|\{%|<%|%\{"
-_BRACED = r"\$\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\}"
+_BRACES = r"\{(?:[^{}\n]|\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\})*\}"
+_BRACED = rf"\$\{{(?:[^{{}}\n]|{_BRACES})*\}}"
 _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
@@ -189,23 +190,33 @@ def _expressions(text: str) -> list[tuple[int, int]]:
 
 
 def template_end(text: str, at: int, end: int) -> int:
-    """Behind the brace that closes the `${` or `%{` at `at`, strings and braces within passed over."""
-    depth = 0
-    step = re.compile(r'[^{}"]*')
-    quoted = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+    """Behind the brace that closes the `${` or `%{` at `at`; strings, braces and templates within are passed over."""
+    code, quoted = re.compile(r'[^{}"]*'), re.compile(r'[^"\\\n$%]*')
+    opened: list[int | None] = [0]  # the braces that are open in each template, None for each string within
     while at < end:
-        match = step.match(text, at, end)
+        depth = opened[-1]
+        match = (quoted if depth is None else code).match(text, at, end)
         at = match.end() if match is not None else at
         if at >= end:
             break
-        if text[at] == '"':
-            match = quoted.match(text, at, end)
-            at = match.end() if match is not None else at + 1
-            continue
-        depth += 1 if text[at] == "{" else -1
-        at += 1
-        if depth == 0:
-            return at
+        sign = text[at]
+        if depth is None:
+            if sign in '"\n':
+                opened.pop()
+            elif text.startswith(("${", "%{"), at):
+                opened.append(0)
+            at += 3 if text.startswith(("$${", "%%{"), at) else 2 if sign == "\\" else sign != "\n"
+        elif sign == '"':
+            opened.append(None)
+            at += 1
+        else:
+            depth += 1 if sign == "{" else -1
+            opened[-1] = depth
+            at += 1
+            if depth <= 0:
+                opened.pop()
+            if not opened:
+                return at
     return end
 
 

@@ -16,15 +16,15 @@ from nodelint.text.yaml.held_yaml import hold
 from nodelint.triage.logs import LogLine
 from nodelint.triage.times import instant
 
-KINDS = {kind.lower(): kind for kind in ("NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "Node", "Pod")}
+_OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "CapacityBuffer"})
+KINDS = {kind.lower(): kind for kind in (*_OWN, "Node", "Pod")}
 """Kinds that events and conditions are read of, by the name that kubectl prints."""
 
-_OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay"})
 # In the order in which they come true: while one is open, those behind it say nothing of their own.
 _STEPS = ("Launched", "Registered", "Initialized")
 _NOT_FAULTS = frozenset(
     {"Consolidatable", "Drifted", "Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason", "Empty"}
-    | {"Expired", "Ready", "ConsistentStateFound"}
+    | {"Expired", "Ready", "ConsistentStateFound", "Provisioning", "LimitedByQuotas"}
 )
 _REASONED = "ValidationSucceeded"
 """The condition of a class whose reason tells more than its type: each reason has a cause of its own."""

@@ -6,7 +6,7 @@ The checks are those of the disruption controller, in its order; where pods woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from nodelint.base.budget import RUN
@@ -15,7 +15,8 @@ from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
-from nodelint.why.answer import Answers, NodeAnswer
+from nodelint.why.answer import AnswerGap, Answers, NodeAnswer
+from nodelint.why.auto_mode import provider_of, qualified
 from nodelint.why.candidates import Rules
 from nodelint.why.consolidation import Consolidation, Facts
 from nodelint.why.dump import Dump
@@ -28,12 +29,18 @@ from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.values import is_true, later, length, mapping, moment, text
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.pods import Daemon
+    from nodelint.model.providers import Provider
+
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "Each node is judged by itself. What no file tells: how busy pods are, nodes that are nominated for pods right"
-    " now, what changes between two loops of the controller, spot prices, capacity that is short, limits of volumes"
-    " on a node, and whether several nodes together could become one (multi-node consolidation)."
+    "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two"
+    " loops of the controller, spot prices, capacity that is short, and limits of volumes on a node. Multi-node"
+    " consolidation takes nodes that are equal in its order one way or another in each loop: of many, four are tried."
 )
 
 
@@ -67,31 +74,76 @@ def explain(
     read_shapes(cluster.pods, volumes, known.release)
     daemons = find_daemons(found, cluster.pods)
     cluster.count_free(daemons)
-    empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
-    for pool in empty:
-        pool.beside = empty
-    launch = [LaunchPool(p, p.groups(daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
-    launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
-    recent = frozenset(id(state) for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
-    fleet = Fleet(cluster, launch, known.release, recent, known.policies.preferences_ignored)
-    rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.complete_kinds)
-    facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(dump, known.complete_kinds)))
-    examiner = Examiner(rules, Consolidation(rules, fleet, facts), Events(dump.events), known.places)
+    examiners = _Examiners(dump, cluster, resolutions, [daemon.daemon for daemon in daemons], known)
     answers: list[NodeAnswer] = []
+    left_out: list[str] = []
     for state in cluster.nodes:
+        if not wanted(state):
+            continue
         if RUN.is_over():
-            break
-        if wanted(state):
-            answers.append(examiner.explain(state))
+            left_out.append(state.name)
+            continue
+        answers.append(examiners.explain(state))
+    gaps = (AnswerGap(RUN.late_reason, tuple(left_out)),) if left_out else ()
     return Answers(
         tuple(answers),
         known.now,
         str(known.release),
         known.release_from,
-        tuple(_notes(dump, cluster)),
+        (*_notes(dump, cluster), *_price_notes(cluster, resolutions)),
         (_UNSAID,),
-        fleet.work + fleet.counts.work,
+        gaps,
+        examiners.work,
     )
+
+
+class _Examiners:
+    """Explains nodes, by whose they are: a controller launches replacements from NodePools of its own provider."""
+
+    def __init__(
+        self,
+        dump: Dump,
+        cluster: ClusterState,
+        resolutions: Sequence[Resolution],
+        daemons: Sequence[Daemon],
+        known: Known,
+    ) -> None:
+        self._dump, self._cluster, self._known = dump, cluster, known
+        self._resolutions = resolutions
+        self._daemons = daemons
+        self._by_provider: dict[str, Examiner] = {}
+        self._events = Events(dump.events)
+        self._rules = Rules(cluster, DisruptionBudgets(dump), known.now, known.release, known.complete_kinds)
+
+    @property
+    def work(self) -> int:
+        """Return how many nodes, pods and constraints were looked at, for tests of how the work grows."""
+        return sum(examiner.consolidation.fleet.work for examiner in self._by_provider.values())
+
+    def explain(self, state: NodeState) -> NodeAnswer:
+        """Return what is said of a node."""
+        pool = self._cluster.pools.get(state.pool)
+        provider: Provider = provider_of(pool) if pool is not None else "aws"
+        found = self._by_provider.get(provider)
+        if found is None:
+            found = self._by_provider[provider] = self._examiner(provider)
+        return qualified(found.explain(state), provider)
+
+    def _examiner(self, provider: Provider) -> Examiner:
+        known, cluster = self._known, self._cluster
+        own = {name for name, obj in cluster.pools.items() if provider_of(obj) == provider}
+        resolutions = [r for r in self._resolutions if r.pool.name in own]
+        empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
+        for pool in empty:
+            pool.beside = empty
+        launch = [LaunchPool(p, p.groups(self._daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
+        launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
+        recent = (state for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
+        recent_ids = frozenset(id(state) for state in recent)
+        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored)
+        facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(self._dump, known.complete_kinds)))
+        consolidation = Consolidation(self._rules, fleet, facts)
+        return Examiner(self._rules, consolidation, self._events, known.places, frozenset(own))
 
 
 def _is_under_consolidate_after(state: NodeState, cluster: ClusterState, now: datetime) -> bool:
@@ -132,3 +184,21 @@ def _notes(dump: Dump, cluster: ClusterState) -> list[str]:
         what = f"{counted(len(cluster.pending), 'pod')} {'waits' if len(cluster.pending) == 1 else 'wait'} for a node"
         notes.append(f"{what} ({cluster.pending[0].label}): each simulation places them as well")
     return notes
+
+
+def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> Iterator[str]:
+    """Yield of which region and day the prices are by which nodes are compared."""
+    if not resolutions:
+        return
+    catalog = resolutions[0].catalog
+    regions = sorted({state.region for state in cluster.nodes if state.claim is not None and state.region})
+    for region in regions:
+        used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+        of_day = f" of {day}" if day is not None else ""
+        if used == region:
+            yield f"prices: on demand in {region}{of_day}"
+        else:
+            yield (
+                f"nodelint has no prices of {region}: those of {used}{of_day} stand in for them, and a comparison of"
+                " instance families is not known"
+            )

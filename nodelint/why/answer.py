@@ -51,6 +51,8 @@ TITLES = {
     "empty": "the node is empty: Karpenter removes it",
     "delete": "the pods fit on other nodes: Karpenter removes it",
     "replace": "a cheaper node takes the pods: Karpenter replaces it",
+    "multi-node-delete": "the pods of several nodes fit on the others: Karpenter removes them together",
+    "multi-node-replace": "one cheaper node takes the pods of several nodes: Karpenter replaces them together",
     "drift": "the node has drifted: Karpenter replaces it",
     "static-drift": "the node has drifted, and its static NodePool cannot replace it now",
     "not-known": "not known",
@@ -116,8 +118,15 @@ class NodeAnswer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class AnswerGap(NamedTuple):
+    """Nodes of which nothing is said, and why."""
+
+    reason: str
+    nodes: tuple[str, ...]
+
+
 class Answers(NamedTuple):
-    """All answers of a run. `unsaid` is what no file can tell."""
+    """All answers of a run. `unsaid` is what no file can tell, `gaps` are nodes that were left out."""
 
     nodes: tuple[NodeAnswer, ...]
     now: datetime
@@ -125,6 +134,7 @@ class Answers(NamedTuple):
     release_from: str
     notes: tuple[str, ...]
     unsaid: tuple[str, ...]
+    gaps: tuple[AnswerGap, ...] = ()
     work: int = 0
 
     def by_reason(self) -> list[tuple[Status, str, list[NodeAnswer]]]:

@@ -30,9 +30,9 @@ def disruption_cost(pods: Iterable[ClusterPod]) -> float:
 
 
 def score(
-    state: NodeState, saved: float, members: Iterable[NodeState], prices: dict[int, float | None]
+    states: Iterable[NodeState], saved: float, members: Iterable[NodeState], prices: dict[int, float | None]
 ) -> Score | None:
-    """Return the score of a move. None where a price of the pool's nodes is not known."""
+    """Return the score of the removal of nodes of one pool. None where a price of the pool's nodes is not known."""
     total_cost = total_disruption = 0.0
     for member in members:
         price = prices.get(id(member))
@@ -42,4 +42,4 @@ def score(
         total_disruption += disruption_cost(member.pods)
     if total_cost <= 0 or total_disruption <= 0:
         return None
-    return Score(saved / total_cost, disruption_cost(state.pods) / total_disruption)
+    return Score(saved / total_cost, sum(disruption_cost(state.pods) for state in states) / total_disruption)

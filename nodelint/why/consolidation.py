@@ -12,8 +12,9 @@ from nodelint.model.quantities import ONE, format_quantity
 from nodelint.why import balanced
 from nodelint.why.answer import ChangeOf, NodeCause, SuggestedChange
 from nodelint.why.candidates import Rules
-from nodelint.why.fleet import Fleet, LaunchPool
-from nodelint.why.placing import MOST_WAITING, NewNode, Placement, Simulation, Unplaced
+from nodelint.why.fleet import Fleet
+from nodelint.why.moves import NewNode
+from nodelint.why.placing import MOST_WAITING, Placement, Simulation, Unplaced
 from nodelint.why.pods import ClusterPod
 from nodelint.why.prices import FLEXIBLE, ON_DEMAND, SPOT, Comparison, Prices, compare
 from nodelint.why.releases import EMPTY_BY_COST
@@ -41,7 +42,7 @@ class Consolidation:
         self.rules = rules
         self.fleet = fleet
         self.facts = facts
-        self.prices = Prices()
+        self.prices = Prices(fleet.pools)
         self.pools = {pool.name: pool for pool in fleet.pools}
 
     @cached_property
@@ -62,17 +63,14 @@ class Consolidation:
 
     def knows_type(self, state: NodeState) -> bool | None:
         """Whether the instance type of a node is known here. None where no NodePool could be resolved."""
-        pool = self._catalog_pool(state)
+        pool = self.prices.pool_of(state)
         if pool is None:
             return None
         return pool.pool.resolution.catalog.place(state.instance_type) is not None
 
-    def _catalog_pool(self, state: NodeState) -> LaunchPool | None:
-        return self.pools.get(state.pool) or next(iter(self.pools.values()), None)
-
     def price_of(self, state: NodeState) -> float | None:
         """Return what a node costs an hour. None where it is not known, as of spot."""
-        return self.prices.of_node(state, self._catalog_pool(state))
+        return self.prices.of_node(state)
 
     def node_limit(self, pool: str) -> int | None:
         """Return the limit of a pool's nodes. None where it has none."""
@@ -84,19 +82,23 @@ class Consolidation:
         """Return what is lacking of the dump so that no node is certain to go."""
         return self.facts.missing
 
-    def _place(self, state: NodeState) -> Placement | NodeCause:
-        waiting, leaving = self._waiting, [] if state.is_deleting else self._leaving
+    def simulate(
+        self, states: Sequence[NodeState], is_brief: bool = False, skips_recent: bool = True
+    ) -> Placement | NodeCause:
+        """Return where the pods of some nodes would go, or why that is not worked out."""
+        waiting, leaving = self._waiting, self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
             message = (
                 f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they"
                 " go is not worked out"
             )
             return NodeCause("pending-pods", message, known=False)
-        return Simulation(self.fleet, state, waiting, leaving).run(p for p in state.pods if self._moves(p))
+        pods = (pod for state in states for pod in state.pods if self._moves(pod))
+        return Simulation(self.fleet, states, waiting, leaving, is_brief, skips_recent).run(pods)
 
     def judge_drift(self, state: NodeState, why: str) -> tuple[NodeCause, bool]:
         """Return whether a drifted node is replaced: its pods have to fit somewhere, at whatever price."""
-        placed = self._place(state)
+        placed = self.simulate([state], skips_recent=False)
         if isinstance(placed, NodeCause):
             return placed, False
         stop = self._check_placed(state, placed, None)
@@ -108,7 +110,7 @@ class Consolidation:
 
     def judge(self, state: NodeState, pool: Plain, change_of: ChangeOf) -> tuple[NodeCause, bool]:
         """Return whether consolidation removes or replaces a node, and what keeps it else."""
-        placed = self._place(state)
+        placed = self.simulate([state])
         if isinstance(placed, NodeCause):
             return placed, False
         stop = self._check_placed(state, placed, change_of)
@@ -153,9 +155,7 @@ class Consolidation:
         self, state: NodeState, pool: Plain, placed: Placement, change_of: ChangeOf
     ) -> tuple[NodeCause, bool]:
         new = placed.new[0]
-        own_pool = self._catalog_pool(state)
-        assert own_pool is not None  # a pool launches the new node
-        found = compare(state, new, own_pool, self.prices, self.facts.spot_to_spot is True)
+        found = compare([state], new, self.prices, self.facts.spot_to_spot is True)
         only_others = not any(pod.node == state.name for pod in new.pods)
         if found.code:
             cause = _explain_price(found, state, new, change_of)._replace(lines=_explain_near(placed, new, state))
@@ -180,13 +180,9 @@ class Consolidation:
         self, state: NodeState, pool: Plain, price: float | None, new: tuple[float, str] | None = None
     ) -> NodeCause | None:
         """Return that the policy Balanced finds a saving too small. None where it does not, or is not set."""
-        if mapping(pool, "spec", "disruption").get("consolidationPolicy") != "Balanced":
+        if not self.is_balanced(pool):
             return None
-        if self.rules.release < EMPTY_BY_COST:
-            return None
-        members = self.rules.cluster.by_pool.get(state.pool, [])
-        prices = self._prices_of(state.pool, members)
-        score = None if price is None else balanced.score(state, price - (new[0] if new else 0.0), members, prices)
+        score = None if price is None else self.score(state.pool, [state], price - (new[0] if new else 0.0))
         if score is None:
             message = "the policy Balanced weighs the saving against the pods that move, and a price is not known"
             return NodeCause("balanced", message, known=False)
@@ -198,11 +194,18 @@ class Consolidation:
         )
         return NodeCause("balanced", message, facts={"savings": score.savings, "disruption": score.disruption})
 
-    def _prices_of(self, pool: str, members: Sequence[NodeState]) -> dict[int, float | None]:
+    def is_balanced(self, pool: Plain) -> bool:
+        """Whether a pool has the policy Balanced, in a release that knows it."""
+        policy = mapping(pool, "spec", "disruption").get("consolidationPolicy")
+        return policy == "Balanced" and self.rules.release >= EMPTY_BY_COST
+
+    def score(self, pool: str, states: Sequence[NodeState], saved: float) -> balanced.Score | None:
+        """Return the score of the removal of nodes of a pool. None where a price of the pool's nodes is not known."""
+        members = self.rules.cluster.by_pool.get(pool, [])
         found = self._pool_prices.get(pool)
         if found is None:
             found = self._pool_prices[pool] = {id(member): self.price_of(member) for member in members}
-        return found
+        return balanced.score(states, saved, members, found)
 
     @cached_property
     def _pool_prices(self) -> dict[str, dict[int, float | None]]:

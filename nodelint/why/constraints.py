@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
@@ -18,7 +17,8 @@ from nodelint.why.values import Plain, listed, mapping, mappings, meets, text, w
 class Constraint(NamedTuple):
     """A spread, or affinity to pods or against them: the label, the pods that count, and what is allowed.
 
-    `group` names constraints that count alike. `unknown` says what of it is not known; empty where all is.
+    `group` names constraints that count alike. `pair` is a label that each pod that counts has; None where none is
+    certain. `unknown` says what of it is not known; empty where all is.
     """
 
     what: str
@@ -27,6 +27,7 @@ class Constraint(NamedTuple):
     namespaces: frozenset[str] | None
     selector: object
     group: str
+    pair: tuple[str, str] | None
     skew: int = 1
     min_domains: int = 0
     honors_taints: bool = False
@@ -67,9 +68,7 @@ def read_constraints(spec: Plain, namespace: str, labels: Mapping[str, str]) -> 
 
 
 def _read_spreads(spec: Plain, namespace: str, labels: Mapping[str, str]) -> Iterator[Constraint]:
-    placed = json.dumps(
-        [spec.get("nodeSelector"), mapping(spec, "affinity", "nodeAffinity")], sort_keys=True, default=str
-    )
+    placed = [spec.get("nodeSelector"), mapping(spec, "affinity", "nodeAffinity")]
     for item in mappings(spec.get("topologySpreadConstraints")):
         key, stated = text(item.get("topologyKey")), item.get("whenUnsatisfiable")
         if not key or stated not in ("DoNotSchedule", "ScheduleAnyway"):
@@ -84,7 +83,8 @@ def _read_spreads(spec: Plain, namespace: str, labels: Mapping[str, str]) -> Ite
             stated == "ScheduleAnyway",
             frozenset({namespace}),
             selector,
-            json.dumps(about, sort_keys=True, default=str),
+            repr(about),
+            _certain_label(selector),
             max(whole(item.get("maxSkew")) or 1, 1),
             whole(item.get("minDomains")) or 0,
             taints,
@@ -104,8 +104,22 @@ def _read_term(
     spaces = None if isinstance(wide, dict) and not wide else frozenset(named or [namespace])
     selector = _with_label_keys(term.get("labelSelector"), term.get("matchLabelKeys"), labels)
     about = [what, key, sorted(spaces) if spaces is not None else None, selector]
-    group = json.dumps(about, sort_keys=True, default=str)
-    yield Constraint(what, normalize(key), preferred, spaces, selector, group, unknown=unknown)
+    group = repr(about)
+    pair = _certain_label(selector)
+    yield Constraint(what, normalize(key), preferred, spaces, selector, group, pair, unknown=unknown)
+
+
+def _certain_label(selector: object) -> tuple[str, str] | None:
+    """Return a label that all pods have which a selector selects. None where it names none."""
+    stated = mapping(selector, "matchLabels")
+    found = next(((str(k), v) for k, v in stated.items() if isinstance(v, str)), None)
+    if found is not None:
+        return found
+    for item in mappings(mapping(selector).get("matchExpressions")):
+        values = listed(item.get("values"))
+        if item.get("operator") == "In" and len(values) == 1 and isinstance(values[0], str) and text(item.get("key")):
+            return text(item.get("key")), values[0]
+    return None
 
 
 def _with_label_keys(selector: object, keys: object, labels: Mapping[str, str]) -> object:

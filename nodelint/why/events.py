@@ -12,6 +12,7 @@ REASONS = (
     "Unconsolidatable",
     "DisruptionBlocked",
     "ConsolidationRejected",
+    "ConsolidationApproved",
     "ConsolidationCandidate",
     "DisruptionTerminating",
     "DisruptionWaitingReadiness",
@@ -26,8 +27,10 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MEANINGS = (
     (r"karpenter\.sh/do-not-disrupt.{0,3} annotation|do-not-disrupt", ("do-not-disrupt-pod", "do-not-disrupt-node")),
     (r"multiple PDBs", ("several-pdbs",)),
-    (r"(?i)\bpdb\b", ("pdb", "several-pdbs", "draining")),
+    (r"\bpdb\b", ("pdb", "several-pdbs", "draining")),
     (r"blocking budget", ("budget",)),
+    (r"does not have an associated node", ("no-node",)),
+    (r"buffer pods", ("not-known",)),  # which nodes hold room for a CapacityBuffer no dump says
     (r"isn't initialized|not initialized", ("not-initialized",)),
     (r"uninitialized", ("uninitialized-node",)),
     (r"nominated for a pending pod", ("pending-pods",)),
@@ -38,8 +41,8 @@ _MEANINGS = (
     (r"has consolidation disabled", ("consolidation-disabled",)),
     (r"non-empty consolidation disabled|policy WhenEmpty", ("policy",)),
     (r"not all pods would schedule", ("pods-do-not-fit", "limits", "min-values")),
-    (r"(?i)can't remove without creating", ("several-nodes", "pending-pods")),
-    (r"(?i)can't replace with a cheaper node", ("no-cheaper-type", "pending-pods")),
+    (r"can't remove without creating", ("several-nodes", "pending-pods")),
+    (r"can't replace with a cheaper node", ("no-cheaper-type", "pending-pods")),
     (r"SpotToSpotConsolidation is disabled|spot node with a spot node", ("spot-to-spot",)),
     (r"SpotToSpotConsolidation requires", ("spot-flexibility",)),
     (r"Filtering by price", ("min-values",)),
@@ -76,4 +79,4 @@ class Events:
 
 def meanings(message: str) -> tuple[str, ...]:
     """Return the reasons of this command that an event's message speaks of. It is empty for other messages."""
-    return next((codes for pattern, codes in _MEANINGS if re.search(pattern, message)), ())
+    return next((codes for pattern, codes in _MEANINGS if re.search(pattern, message, re.IGNORECASE)), ())

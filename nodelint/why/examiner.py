@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
@@ -20,6 +21,7 @@ from nodelint.why.candidates import Rules, check_marks, check_node, check_pods
 from nodelint.why.consolidation import Consolidation
 from nodelint.why.draining import explain_removal
 from nodelint.why.events import Events
+from nodelint.why.multi_node import MultiNode
 from nodelint.why.pods import ClusterPod
 from nodelint.why.releases import EMPTY_BY_COST, LABELS_ASKED_LATER, STATIC, methods
 from nodelint.why.state import NodeState
@@ -30,7 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.why.answer import Status
 
-_REASONS = {"emptiness": "Empty", "drift": "Drifted", "static-drift": "Drifted", "consolidation": "Underutilized"}
+_UNDERUTILIZED = "Underutilized"
+_REASONS = {"emptiness": "Empty", "drift": "Drifted", "static-drift": "Drifted", "consolidation": _UNDERUTILIZED}
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
 
 
@@ -50,9 +53,12 @@ class Places(NamedTuple):
 
 
 class Examiner:
-    """Explains nodes one by one."""
+    """Explains nodes one by one. `pools` are the names of the NodePools that the controller manages."""
 
-    def __init__(self, rules: Rules, consolidation: Consolidation, events: Events, places: Places) -> None:
+    def __init__(
+        self, rules: Rules, consolidation: Consolidation, events: Events, places: Places, pools: frozenset[str]
+    ) -> None:
+        self.pools = pools
         self.rules = rules
         self.cluster = rules.cluster
         self.now: datetime = rules.now
@@ -98,6 +104,8 @@ class Examiner:
             found.append((method, *self._try(method, state)))
         if not found:  # an empty node of a static pool, or one of which nothing is asked
             found.append(("candidate", blocked_pod or self._explain_static(state), False))
+        if not any(goes for _, _, goes in found):
+            self._add_multi_node(found, state)
         first = next((item for item in found if item[2]), found[0])
         others = [(m, c) for m, c, _ in found if c is not first[1]]
         method, cause, goes = first
@@ -108,6 +116,42 @@ class Examiner:
         if not cause.known or unknown:
             status = "unknown"
         return self._answer(state, status, method, cause, tuple(others), unknown)
+
+    def _add_multi_node(self, found: list[tuple[str, NodeCause, bool]], state: NodeState) -> None:
+        """Add that a node goes together with others, if consolidation does not remove it alone."""
+        if id(state) not in self._candidate_ids:
+            return
+        cause = self.multi_node.explain(state)
+        if cause is not None:
+            at = next((n for n, (method, _, _) in enumerate(found) if method == "consolidation"), len(found))
+            found.insert(at, ("multi-node", cause, True))
+
+    @cached_property
+    def multi_node(self) -> MultiNode:
+        """Return which nodes Karpenter removes together."""
+        return MultiNode(self.consolidation, self._candidates, lambda pool: self.budget(pool, _UNDERUTILIZED).left)
+
+    @cached_property
+    def _candidates(self) -> list[NodeState]:
+        """Return the nodes that consolidation looks at, as far as their pools' budgets allow any."""
+        return [state for state in self.cluster.nodes if self._is_candidate(state)]
+
+    @cached_property
+    def _candidate_ids(self) -> frozenset[int]:
+        return frozenset(id(state) for state in self._candidates)
+
+    def _is_candidate(self, state: NodeState) -> bool:
+        if state.pool not in self.pools or state.is_deleting or check_node(state, self.rules) is not None:
+            return False
+        expires = _expiry(state)
+        if (expires is not None and expires <= self.now) or check_marks(state, self.rules) is not None:
+            return False
+        if not self._concerns("consolidation", state) or check_pods(state, self.rules) is not None:
+            return False
+        return (
+            self._check_consolidatable(state, empty=False) is None
+            and self.budget(state.pool, _UNDERUTILIZED).left > 0
+        )
 
     def _concerns(self, method: str, state: NodeState) -> bool:
         """Whether a method looks at a node at all."""
@@ -311,7 +355,7 @@ class Examiner:
         spec = mapping(self._pool(state), "spec")
         replicas, members = whole(spec.get("replicas")) or 0, self.cluster.by_pool.get(state.pool, [])
         limit = self.consolidation.node_limit(state.pool)
-        running = sum(not member.is_deleting for member in members)
+        running = sum(member.is_queued or not member.is_deleting for member in members)
         if running > replicas:
             message = (
                 f"it has drifted ({why}), and NodePool/{short(state.pool)} first removes nodes: {running}"
@@ -319,9 +363,9 @@ class Examiner:
             )
             return NodeCause("static-drift", message), False
         if limit is not None and limit <= len(members):
-            change = self._change(
-                state, "spec.limits.nodes", str(limit), str(len(members) + 1), "room for a replacement"
-            )
+            # The controller first launches what lacks of `replicas`, within the same limit.
+            room = str(max(len(members), replicas) + 1)
+            change = self._change(state, "spec.limits.nodes", str(limit), room, "room for a replacement")
             message = f"it has drifted ({why}), and `limits.nodes: {limit}` leaves no room for a replacement"
             return NodeCause("static-drift", message, changes=(change,)), False
         return NodeCause("drift", f"it has drifted ({why}): Karpenter replaces it"), True

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-from nodelint.base.tuples import NamedTuple
-from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import TOLERATES_ALL, HostPort, Pod, Toleration
+from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.pods import TOLERATES_ALL, HostPort, Pod, Toleration, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.releases import Version
-from nodelint.model.requirement import Requirements, normalize
+from nodelint.model.requirement import Requirements
 from nodelint.why.constraints import Constraint
 from nodelint.why.pod_counts import PodCounts
-from nodelint.why.shapes import RelaxedPod, Shape
-from nodelint.why.state import ClusterState, NodeState, zones_of
+from nodelint.why.rooms import Rooms
+from nodelint.why.shapes import Profile, RelaxedPod, Shape
+from nodelint.why.state import ClusterState, NodeState, node_label, zones_of
 from nodelint.why.values import condition, mapping, text
 
 _SKIPS_RECENT = Version(1, 14, 0)
 """The first release that moves no pod of a node onto nodes that are under consolidateAfter themselves."""
-
-_BLOCK = 32
-"""Nodes whose free resources are looked at together: most of a full fleet is passed over block by block."""
 
 
 class LaunchPool:
@@ -77,43 +74,46 @@ class LaunchPool:
                     total[resource] = total.get(resource, 0) + amount
         return total
 
-    def within_limits(self, types: TypeSet, without: NodeState | None) -> TypeSet:
-        """Return the types that the limits leave room for, once a node is gone."""
+    def within_limits(self, types: TypeSet, without: Sequence[NodeState]) -> TypeSet:
+        """Return the types that the limits leave room for, once some nodes are gone."""
         limits = self.pool.limits
         if not limits:
             return types
-        own = without.capacity if without is not None and without.pool == self.name else {}
-        left = {r: most - self.used.get(r, 0) + own.get(r, 0) for r, most in limits.items()}
+        left = {resource: most - self.used.get(resource, 0) for resource, most in limits.items()}
+        for node in without:
+            if node.pool == self.name:
+                left = {resource: amount + node.capacity.get(resource, 0) for resource, amount in left.items()}
         if left.pop("nodes", 1) <= 0:
             return NONE
         return self.pool.sizes.within(left, types) if left else types
 
-    def judge(self, pod: Pod, key: object) -> PoolVerdict:
-        """Return what the pool makes of a pod, or of several as one, worked out once for each `key`."""
+    def requirements_verdict(self, pod: Pod, key: object) -> PoolVerdict:
+        """Return what the pool makes of a pod that asks for no resources, worked out once for each `key`."""
         found = self._judged.get(key)
         if found is None:
-            alone = pod._replace(
-                terms=(), preferred=(), topologies=(), tolerations=(TOLERATES_ALL,), claims=(), own_claims=()
-            )
-            found = self._judged[key] = judge_pod(alone, self.pool, self.groups)
+            found = self._judged[key] = judge_pod(_bare(pod)._replace(requests={}, ports=()), self.pool, self.groups)
         return found
 
+    def judge(self, pod: Pod) -> PoolVerdict:
+        """Return what the pool makes of a pod, in Karpenter's words where it refuses."""
+        return judge_pod(_bare(pod), self.pool, self.groups)
 
-class Free(NamedTuple):
-    """The most that one of some nodes has free, by resource."""
+    def holding(self, pod: Pod, types: TypeSet) -> TypeSet:
+        """Return those of some types that hold a pod with the daemons on their nodes."""
+        return union(
+            self.pool.sizes.holding(add_requests((pod.requests, group.requests)), types & group.types)
+            for group in self.groups
+            if not types.isdisjoint(group.types) and group.port_taken_from(pod) is None
+        )
 
-    most: dict[str, int]
 
-    def may_hold(self, requests: dict[str, int]) -> bool:
-        """Whether one of the nodes may have room."""
-        return all(amount <= self.most.get(resource, 0) for resource, amount in requests.items() if amount)
+def _bare(pod: Pod) -> Pod:
+    """Return a pod less what a simulation looks at itself."""
+    return pod._replace(terms=(), preferred=(), topologies=(), tolerations=(TOLERATES_ALL,), claims=(), own_claims=())
 
 
 class Fleet:
-    """All nodes in the order in which the scheduler tries them, and the pools.
-
-    `work` counts the nodes and pods that were looked at, for tests of how the work grows.
-    """
+    """All nodes in the order in which the scheduler tries them, and the pools."""
 
     def __init__(
         self,
@@ -131,57 +131,54 @@ class Fleet:
         self.soft_taints = any(t.effect == "PreferNoSchedule" for p in pools for t in p.pool.taints)
         active = [state for state in cluster.nodes if not state.is_deleting]
         self.nodes = sorted(active, key=lambda state: (not state.is_initialized, state.name))
-        self._blocks = [self.nodes[at : at + _BLOCK] for at in range(0, len(self.nodes), _BLOCK)]
-        self._free = [_most_free(block) for block in self._blocks]
-        self.counts = PodCounts(active, cluster.zones)
-        self._found: dict[tuple[int, int], tuple[list[NodeState], Iterator[NodeState]]] = {}
+        self.zones = frozenset(zone for node in self.nodes if (zone := node_label(node, ZONE)) is not None)
+        self.counts = PodCounts(active)
+        self._rooms: dict[tuple[tuple[object, ...], frozenset[str] | None], Rooms] = {}
         self._compatible: dict[tuple[object, ...], bool] = {}
         self._ports: dict[int, list[HostPort]] = {}
-        self._counted: dict[str, dict[int, bool]] = {}
-        self.work = 0
+        self._counted: dict[tuple[int, bool, bool], dict[int, bool]] = {}
+        self._work = 0
+
+    @property
+    def work(self) -> int:
+        """Return how many nodes, pods and constraints were looked at, for tests of how the work grows."""
+        return self._work + self.counts.work + sum(rooms.work for rooms in self._rooms.values())
+
+    def count_work(self, steps: int = 1) -> None:
+        """Count steps of work."""
+        self._work += steps
 
     def states(self, shape: Shape) -> list[RelaxedPod]:
         """Return the states in which the scheduler tries a pod."""
         return shape.states(self.release, self.preferences_ignored, self.soft_taints)
 
-    def holding(self, shape: Shape, number: int) -> Iterator[NodeState]:
-        """Yield the nodes that have room for a pod in a state, in order, before any pod is moved."""
-        key = shape.number, number
-        if key not in self._found:
-            self._found[key] = ([], self._search(shape, self.states(shape)[number]))
-        known, rest = self._found[key]
-        at = 0
-        while True:
-            if at < len(known):
-                yield known[at]
-                at += 1
-                continue
-            more = next(rest, None)
-            if more is None:
-                return
-            known.append(more)
+    def rooms(self, profile: Profile, zones: frozenset[str] | None) -> Rooms:
+        """Return the nodes that taints and labels let pods of a profile onto, in some zones; None for all."""
+        key = profile.key, zones
+        found = self._rooms.get(key)
+        if found is None:
+            if zones is None:
+                nodes = [node for node in self.nodes if self._is_compatible(node, profile)]
+            else:
+                nodes = [n for n in self.rooms(profile, None).nodes if node_label(n, ZONE) in zones]
+            self._work += len(self.nodes)
+            found = self._rooms[key] = Rooms(nodes)
+        return found
 
-    def _search(self, shape: Shape, state: RelaxedPod) -> Iterator[NodeState]:
-        requests = dict(shape.requests)
-        keys = tuple(sorted(state.requirements.keys()))
-        for block, free in zip(self._blocks, self._free, strict=True):
-            self.work += 1
-            if not free.may_hold(requests):
-                continue
-            for node in block:
-                self.work += 1
-                if has_room(node.free, requests) and self.is_compatible(node, shape, state, keys):
-                    yield node
-
-    def is_compatible(self, node: NodeState, shape: Shape, state: RelaxedPod, keys: tuple[str, ...]) -> bool:
-        """Whether taints, labels, ports and volumes let a pod onto a node."""
+    def _is_compatible(self, node: NodeState, profile: Profile) -> bool:
+        keys = sorted(profile.requirements.keys())
         labels = tuple(node_label(node, key) for key in keys)
-        key = (shape.number, state.given_up, id(state), node.taints, labels)
+        key = (profile.key, node.taints, labels)
         found = self._compatible.get(key)
         if found is None:
-            found = tolerates(state.tolerations, node) and _has_labels(dict(zip(keys, labels, strict=True)), state)
+            own = Requirements.from_labels({k: v for k, v in zip(keys, labels, strict=True) if v is not None})
+            found = tolerates(profile.tolerations, node) and own.compatible(profile.requirements) is None
             self._compatible[key] = found
-        if not found or (shape.pod.ports and self._clashes(node, shape)):
+        return found
+
+    def admits(self, node: NodeState, shape: Shape) -> bool:
+        """Whether ports and volumes let a pod onto a node."""
+        if shape.pod.ports and self._clashes(node, shape):
             return False
         return not shape.volumes or any(_in_place(node, volume.requirements) for volume in shape.volumes)
 
@@ -200,16 +197,17 @@ class Fleet:
         """Return which nodes count for a spread, by id. None where all do."""
         if not constraint.is_filtered or not (shape.pod.selector or shape.pod.terms or constraint.honors_taints):
             return None
-        found = self._counted.get(constraint.group)
+        key = shape.demand.number, constraint.honors_taints, constraint.honors_affinity
+        found = self._counted.get(key)
         if found is None:
             state = self.states(shape)[-1]
             found = {id(node): self._counts_node(node, shape, constraint, state) for node in self.nodes}
-            self._counted[constraint.group] = found
+            self._counted[key] = found
         return found
 
     def _counts_node(self, node: NodeState, shape: Shape, constraint: Constraint, state: RelaxedPod) -> bool:
-        self.work += 1
-        if constraint.honors_taints and not tolerates(state.tolerations, node):
+        self._work += 1
+        if constraint.honors_taints and not tolerates(state.profile.tolerations, node):
             return False
         return not constraint.honors_affinity or _selects_node(shape.pod, node, self.release)
 
@@ -217,48 +215,16 @@ class Fleet:
 def _selects_node(pod: Pod, node: NodeState, release: Version) -> bool:
     for term in pod.terms or (None,):
         wanted = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), release)
-        if _labels_of(node, wanted).compatible(wanted) is None:
+        if _in_place(node, wanted):
             return True
     return False
 
 
-def _labels_of(node: NodeState, wanted: Requirements) -> Requirements:
-    labels = {key: value for key in sorted(wanted.keys()) if (value := node_label(node, key)) is not None}
-    return Requirements.from_labels(labels)
-
-
-def _has_labels(labels: dict[str, str | None], state: RelaxedPod) -> bool:
-    own = Requirements.from_labels({key: value for key, value in labels.items() if value is not None})
-    return own.compatible(state.requirements) is None
-
-
 def _in_place(node: NodeState, wanted: Requirements) -> bool:
-    return _labels_of(node, wanted).compatible(wanted) is None
-
-
-def node_label(node: NodeState, key: str) -> str | None:
-    """Return the value of a node's label, also by an older name of the label. None where it has none."""
-    value = node.labels.get(key)
-    if value is None:
-        value = (
-            next((v for k, v in node.labels.items() if normalize(k) == key), None) if key != HOSTNAME else node.name
-        )
-    return value
+    labels = {key: value for key in sorted(wanted.keys()) if (value := node_label(node, key)) is not None}
+    return Requirements.from_labels(labels).compatible(wanted) is None
 
 
 def tolerates(tolerations: Sequence[Toleration], node: NodeState) -> bool:
     """Whether a pod with these tolerations goes onto a node. A soft taint counts until it is given up."""
     return all(any(toleration.tolerates(*taint) for toleration in tolerations) for taint in node.taints)
-
-
-def has_room(free: dict[str, int], requests: dict[str, int]) -> bool:
-    """Whether what is free holds requests."""
-    return all(amount <= free.get(resource, 0) for resource, amount in requests.items() if amount)
-
-
-def _most_free(nodes: Sequence[NodeState]) -> Free:
-    most: dict[str, int] = {}
-    for node in nodes:
-        for resource, amount in node.free.items():
-            most[resource] = max(most.get(resource, 0), amount)
-    return Free(most)

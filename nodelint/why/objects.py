@@ -16,6 +16,7 @@ from nodelint.releases.settings import ControllerFacts, StatedSetting
 from nodelint.text import Source
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
+from nodelint.why.state import ClusterDaemon
 from nodelint.why.values import RELEASE, Plain, mapping, mappings, text
 
 _KINDS = (
@@ -108,14 +109,19 @@ def _stated(controller: Source) -> Iterator[StatedSetting]:
                 yield StatedSetting((), True, gate.name, gate.value)
 
 
-def find_daemons(found: DumpObjects, pods: list[ClusterPod]) -> list[Daemon]:
+def find_daemons(found: DumpObjects, pods: list[ClusterPod]) -> list[ClusterDaemon]:
     """Return the DaemonSets of a dump: as it holds them, else one for each that its pods name as their owner."""
     stated = [o for o in found.of_cluster if isinstance(o, Workload) and o.is_daemon]
     if stated:
-        return [Daemon(workload, own) for workload in stated if (own := pod_of(workload)) is not None]
-    by_owner: dict[tuple[str, str], Daemon] = {}
+        return [
+            ClusterDaemon((workload.namespace or "default", str(workload.name)), Daemon(workload, own))
+            for workload in stated
+            if (own := pod_of(workload)) is not None
+        ]
+    by_owner: dict[tuple[str, str], ClusterDaemon] = {}
     for pod in pods:
         for _, kind, name in pod.owners:
             if kind == "DaemonSet" and pod.shape is not None and not pod.is_over:
-                by_owner.setdefault((pod.namespace, name), Daemon(pod.shape.workload, pod.shape.pod))
+                owner = pod.namespace, name
+                by_owner.setdefault(owner, ClusterDaemon(owner, Daemon(pod.shape.demand.workload, pod.shape.pod)))
     return list(by_owner.values())

@@ -31,7 +31,17 @@ class ClusterPod:
 
     __slots__ = (
         *("annotations", "created", "deletion", "labels", "meta", "name", "namespace", "node", "obj"),
-        *("owners", "phase", "priority", "shape", "spec", "started"),
+        *(
+            "is_of_daemon",
+            "is_of_stateful_set",
+            "is_static",
+            "owners",
+            "phase",
+            "priority",
+            "shape",
+            "spec",
+            "started",
+        ),
     )
 
     def __init__(self, namespace: str, name: str, obj: Plain) -> None:
@@ -44,6 +54,10 @@ class ClusterPod:
             (text(owner.get("apiVersion")), text(owner.get("kind")), text(owner.get("name")))
             for owner in mappings(meta.get("ownerReferences"))
         ]
+        kinds = {owner[:2] for owner in self.owners}
+        self.is_of_daemon = ("apps/v1", "DaemonSet") in kinds
+        self.is_of_stateful_set = ("apps/v1", "StatefulSet") in kinds
+        self.is_static = ("v1", "Node") in kinds  # the kubelet of its node made it, from a file there
         self.phase = text(status.get("phase"))
         self.started = moment(status.get("startTime"))
         self.created = moment(meta.get("creationTimestamp"))
@@ -56,20 +70,6 @@ class ClusterPod:
     def label(self) -> str:
         """Return its namespace and name."""
         return f"{self.namespace}/{self.name}"
-
-    def is_owned_by(self, api: str, kind: str) -> bool:
-        """Whether an object of a kind owns it."""
-        return any(owner[:2] == (api, kind) for owner in self.owners)
-
-    @property
-    def is_of_daemon(self) -> bool:
-        """Whether a DaemonSet owns it."""
-        return self.is_owned_by("apps/v1", "DaemonSet")
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the kubelet of its node made it, from a file there."""
-        return self.is_owned_by("v1", "Node")
 
     @property
     def is_over(self) -> bool:
@@ -84,7 +84,7 @@ class ClusterPod:
     @property
     def is_reschedulable(self) -> bool:
         """Whether another node has to take it where its own goes."""
-        waits = self.deletion is not None and not self.is_over and self.is_owned_by("apps/v1", "StatefulSet")
+        waits = self.deletion is not None and not self.is_over and self.is_of_stateful_set
         return (self.is_active or waits) and not self.is_of_daemon and not self.is_static
 
     @property

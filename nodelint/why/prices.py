@@ -7,12 +7,13 @@ Source: core pkg/controllers/disruption/consolidation.go@v1.14.1:137-330.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.why.fleet import LaunchPool
-from nodelint.why.placing import NewNode
+from nodelint.why.moves import NewNode
 from nodelint.why.state import NodeState
 
 TYPE_CHECKING = False
@@ -32,13 +33,23 @@ class PriceList(NamedTuple):
     names: list[str]
     below: list[TypeSet]
     priced: TypeSet
+    types_named: dict[str, TypeSet]
+
+    def of_family(self, family: str) -> TypeSet:
+        """Return the types of an instance family whose price is known."""
+        return union(types for name, types in self.types_named.items() if name.partition(".")[0] == family)
 
 
 class Prices:
     """Prices on demand, asked of the catalogue once for each pool and region."""
 
-    def __init__(self) -> None:
+    def __init__(self, pools: Sequence[LaunchPool]) -> None:
+        self._pools = {pool.name: pool for pool in pools}
         self._lists: dict[tuple[int, str], PriceList] = {}
+
+    def pool_of(self, state: NodeState) -> LaunchPool | None:
+        """Return the pool by whose catalogue a node is priced: its own, else any."""
+        return self._pools.get(state.pool) or next(iter(self._pools.values()), None)
 
     def list_prices(self, resolution: Resolution, region: str) -> PriceList:
         """Return the prices of a region as a pool has them, by its overlays."""
@@ -48,22 +59,24 @@ class Prices:
             named = ((resolution.price_in(name, region), name) for name in resolution.catalog.names)
             known = sorted((price, name) for price, name in named if price is not None)
             below, so_far = [NONE], NONE
+            types_named = {name: resolution.catalog.only(name) for _, name in known}
             for _, name in known:
-                so_far |= resolution.catalog.only(name)
+                so_far |= types_named[name]
                 below.append(so_far)
-            found = PriceList([p for p, _ in known], [n for _, n in known], below, so_far)
+            found = PriceList([p for p, _ in known], [n for _, n in known], below, so_far, types_named)
             self._lists[key] = found
         return found
 
-    def of_node(self, state: NodeState, pool: LaunchPool | None) -> float | None:
+    def of_node(self, state: NodeState) -> float | None:
         """Return what a node costs an hour on demand in its region. None where it is not known, and for spot."""
-        if pool is None or state.capacity_type != ON_DEMAND or not state.region:
-            return None
-        return self.on_demand(state, pool)
+        return self.on_demand(state) if state.capacity_type == ON_DEMAND else None
 
-    def on_demand(self, state: NodeState, pool: LaunchPool) -> float | None:
+    def on_demand(self, state: NodeState) -> float | None:
         """Return what a node of this type costs an hour on demand, whatever its own capacity type."""
-        return pool.pool.resolution.price_in(state.instance_type, state.region) if state.region else None
+        pool = self.pool_of(state)
+        if pool is None or not state.region:
+            return None
+        return pool.pool.resolution.price_in(state.instance_type, state.region)
 
 
 class Comparison(NamedTuple):
@@ -81,33 +94,62 @@ class Comparison(NamedTuple):
     key: str = ""
 
 
-def compare(state: NodeState, new: NewNode, pool: LaunchPool, prices: Prices, spot_to_spot: bool) -> Comparison:
-    """Return whether a new node with the pods of another one costs less, as consolidation compares them."""
-    resolution = new.pool.pool.resolution
-    found = prices.list_prices(resolution, state.region)
+def compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_spot: bool) -> Comparison:
+    """Return whether a new node with the pods of some nodes costs less than these, as consolidation compares them."""
+    compared = _compare(states, new, prices, spot_to_spot)
+    if not compared.known or compared.price is None or compared.code.startswith("spot-"):
+        return compared
+    catalog = new.pool.pool.resolution.catalog
+    if all(catalog.prices_are_of(state.region) == state.region for state in states):
+        return compared
+    # Prices of another region: those of one family are to each other as they are there, those of others need not be.
+    found = prices.list_prices(new.pool.pool.resolution, states[0].region)
+    families = {state.instance_type.partition(".")[0] for state in states}
+    is_alike = len(families) == 1 and not new.types - found.of_family(next(iter(families)))
+    return compared if is_alike else compared._replace(known=False)
+
+
+def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_spot: bool) -> Comparison:
+    found = prices.list_prices(new.pool.pool.resolution, states[0].region)
     kinds = _kinds(new)
     cheapest = _cheapest(found, new.types)
-    own = prices.on_demand(state, pool)
-    if state.capacity_type == SPOT and SPOT in kinds:
+    own_prices = [prices.on_demand(state) for state in states]
+    own = None if None in own_prices else sum(price for price in own_prices if price is not None)
+    of_kinds = {state.capacity_type for state in states}
+    if of_kinds == {SPOT} and SPOT in kinds:
         if not spot_to_spot:
             return Comparison("spot-to-spot", True, own, cheapest, len(new.types), True)
-        if len(new.types) < FLEXIBLE:
-            return Comparison("spot-flexibility", True, own, cheapest, len(new.types), True)
-        return Comparison("spot-flexibility", False, own, cheapest, len(new.types), True)
-    if own is None or state.capacity_type not in (SPOT, ON_DEMAND):
+        is_sure = len(states) == 1 and len(new.types) < FLEXIBLE  # several nodes need not 15 cheaper types
+        return Comparison("spot-flexibility", is_sure, own, cheapest, len(new.types), True)
+    if own is None or not of_kinds <= {SPOT, ON_DEMAND}:
         return Comparison("no-cheaper-type", False, None, cheapest, 0)
     cheaper = new.types & found.below[bisect_left(found.prices, own)]
+    if len(states) > 1:
+        cheaper = _less_than_kept(cheaper, states, own_prices, found)
     unpriced = new.types - found.priced
+    has_spot = SPOT in of_kinds
     if cheaper:
-        if state.capacity_type == SPOT:  # cheaper than its bound: perhaps not than what spot costs
+        if has_spot:  # cheaper than its bound: perhaps not than what spot costs
             return Comparison("no-cheaper-type", False, own, cheapest, len(cheaper), True)
         key = new.pool.pool.unmet_among(cheaper)
         if key is not None:
             known = SPOT not in kinds and not unpriced
             return Comparison("min-values", known, own, cheapest, len(cheaper), key=key)
-        return Comparison("", new.pool.pool.exact, own, cheapest, len(cheaper))
-    certain = (SPOT not in kinds or state.capacity_type == SPOT) and "reserved" not in kinds and not unpriced
-    return Comparison("no-cheaper-type", certain, own, cheapest, 0, state.capacity_type == SPOT)
+        return Comparison("", new.pool.pool.exact, own, _cheapest(found, cheaper), len(cheaper))
+    certain = (SPOT not in kinds or of_kinds == {SPOT}) and "reserved" not in kinds and not unpriced
+    return Comparison("no-cheaper-type", certain, own, cheapest, 0, has_spot)
+
+
+def _less_than_kept(
+    types: TypeSet, states: Sequence[NodeState], own_prices: Sequence[float | None], found: PriceList
+) -> TypeSet:
+    """Return the types that cost less than each node of a type among them: else that node would rather be kept.
+
+    `filterOutSameInstanceType` of multinodeconsolidation.go.
+    """
+    named = {state.instance_type: price for state, price in zip(states, own_prices, strict=True) if price is not None}
+    among = [price for name, price in named.items() if name in found.types_named and types & found.types_named[name]]
+    return types & found.below[bisect_left(found.prices, min(among))] if among else types
 
 
 def _kinds(new: NewNode) -> frozenset[str]:

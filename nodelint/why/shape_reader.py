@@ -13,32 +13,30 @@ from nodelint.model.releases import Version
 from nodelint.text import Source
 from nodelint.why.constraints import read_constraints
 from nodelint.why.pods import ClusterPod
-from nodelint.why.shapes import Shape
+from nodelint.why.requests import read_requests
+from nodelint.why.shapes import NodeDemand, Shape
 from nodelint.why.values import Plain, mapping, mappings, text
 
-_ASKED = (
-    *("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "overhead", "resources"),
-    *("resourceClaims", "hostNetwork", "runtimeClassName"),
-)
+_ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runtimeClassName")
 
 
 def _read_demands(pod: ClusterPod) -> Plain:
-    """Return the part of a pod's spec that decides where it can go."""
+    """Return the part of a pod's spec that decides where it can go, less resources and what is said of other pods."""
     spec = pod.spec
     demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
-    for field in ("containers", "initContainers"):
-        containers = [_read_container_demands(container) for container in mappings(spec.get(field))]
-        if containers:
-            demands[field] = containers
+    affinity = mapping(spec.get("affinity"))
+    if affinity.get("nodeAffinity") is not None:
+        demands["affinity"] = {"nodeAffinity": affinity["nodeAffinity"]}
+    ports = [
+        {"ports": found}
+        for container in mappings(spec.get("containers"))
+        if (found := [p for p in mappings(container.get("ports")) if p.get("hostPort") or demands.get("hostNetwork")])
+    ]
+    if ports:
+        demands["containers"] = ports
     if pod.is_of_daemon:
         demands = _without_node(demands)
     return demands
-
-
-def _read_container_demands(container: Plain) -> Plain:
-    found = {key: container[key] for key in ("resources", "restartPolicy") if container.get(key)}
-    ports = [p for p in mappings(container.get("ports")) if p.get("hostPort") or p.get("containerPort")]
-    return {**found, "ports": ports} if ports else found
 
 
 def _without_node(demands: Plain) -> Plain:
@@ -58,27 +56,55 @@ def _without_node(demands: Plain) -> Plain:
 
 def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
     """Give each pod its shape, and return all shapes."""
-    groups: dict[str, list[ClusterPod]] = {}
+    by_demand: dict[str, list[tuple[ClusterPod, str]]] = {}
     demands_by: dict[str, Plain] = {}
     for pod in pods:
         demands = _read_demands(pod)
-        constrained = "topologySpreadConstraints" in demands or "affinity" in demands
-        of_labels = [pod.namespace, pod.labels] if constrained else None
-        claims = [pod.namespace, pod.claims] if pod.claims else None
-        key = json.dumps([demands, of_labels, claims], sort_keys=True, default=str)
-        groups.setdefault(key, []).append(pod)
-        demands_by.setdefault(key, demands)
+        key_of_demand = repr(demands)
+        by_demand.setdefault(key_of_demand, []).append((pod, _own_key(pod)))
+        demands_by.setdefault(key_of_demand, demands)
     shapes: list[Shape] = []
-    for (key, members), workload in zip(groups.items(), _workloads(demands_by.values()), strict=True):
+    workloads = _workloads(demands_by.values())
+    for number, (members, workload) in enumerate(zip(by_demand.values(), workloads, strict=True)):
         read = pod_of(workload)
         assert read is not None
-        constraints = read_constraints(demands_by[key], members[0].namespace, members[0].labels)
-        shape = Shape(len(shapes), workload, read, constraints)
-        volumes.add_to(shape, members[0], release)
-        shapes.append(shape)
-        for pod in members:
+        demand = NodeDemand(number, workload, read)
+        of_demand: dict[str, Shape] = {}
+        for pod, key in members:
+            shape = of_demand.get(key)
+            if shape is None:
+                shape = of_demand[key] = _read_shape(len(shapes), demand, pod)
+                volumes.add_to(shape, pod, release)
+                shapes.append(shape)
             pod.shape = shape
     return shapes
+
+
+def _own_key(pod: ClusterPod) -> str:
+    """Return what distinguishes a pod from others of its demand: resources, constraints, labels, and claims."""
+    spec = pod.spec
+    containers = [
+        [container.get("resources"), container.get("restartPolicy")]
+        for field in ("containers", "initContainers")
+        for container in mappings(spec.get(field))
+    ]
+    affinity, spreads = mapping(spec.get("affinity")), spec.get("topologySpreadConstraints")
+    count = len(mappings(spec.get("containers")))
+    own: list[object] = [containers, count, spec.get("overhead"), spec.get("resources")]
+    if spreads or affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
+        node_affinity = affinity.get("nodeAffinity")
+        own += [pod.namespace, pod.labels, spreads, affinity, spec.get("nodeSelector"), node_affinity]
+    claims = pod.claims
+    if claims:
+        own += [pod.namespace, claims]
+    return repr(own)  # json would take five times as long, and other orders of keys are but other shapes
+
+
+def _read_shape(number: int, demand: NodeDemand, pod: ClusterPod) -> Shape:
+    requests, unknown = read_requests(pod.spec)
+    shape = Shape(number, demand, requests, read_constraints(pod.spec, pod.namespace, pod.labels))
+    shape.unknown += unknown
+    return shape
 
 
 def _workloads(specs: Iterable[Plain]) -> list[Workload]:

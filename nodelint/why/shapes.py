@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.fit.ignored import ignored_because, requirements_of
-from nodelint.fit.pods import LabelExpression, Pod, Term, Toleration
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY, LabelExpression, Pod, Toleration
 from nodelint.fit.volumes import VolumePlace
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.releases import Version
@@ -24,28 +24,63 @@ if TYPE_CHECKING:
 SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
-class RelaxedPod(NamedTuple):
-    """A pod as the scheduler tries it: what it requires of labels, and what it has not given up."""
+class Profile(NamedTuple):
+    """What pods require of the labels and the taints of a node. `key` is equal for profiles that ask alike."""
 
+    key: tuple[object, ...]
     requirements: Requirements
     tolerations: tuple[Toleration, ...]
-    constraints: tuple[Constraint, ...]
     expressions: tuple[LabelExpression, ...]
-    given_up: str
+
+
+class NodeDemand:
+    """What pods ask of a node beside resources and other pods: selectors, tolerations, ports. Shapes share it."""
+
+    def __init__(self, number: int, workload: Workload, pod: Pod) -> None:
+        self.number = number
+        self.workload = workload
+        self.pod = pod
+        self._profiles: dict[tuple[int, int, bool], Profile] = {}
+
+    def profile(self, term: int, preferred: int, soft: bool, release: Version) -> Profile:
+        """Return the profile without the first terms and preferences. `soft`: soft taints are tolerated."""
+        key = term, preferred, soft
+        found = self._profiles.get(key)
+        if found is None:
+            pod = self.pod
+            required = pod.terms[term].expressions if pod.terms else ()
+            wanted = pod.preferred[preferred].expressions if preferred < len(pod.preferred) else ()
+            expressions = (*pod.selector, *required, *wanted)
+            tolerations = (*pod.tolerations, SOFT) if soft else pod.tolerations
+            expression_keys = frozenset((e.key, e.operator, e.values) for e in expressions)
+            found = Profile(
+                (expression_keys, tolerations), requirements_of(expressions, release), tolerations, tuple(expressions)
+            )
+            self._profiles[key] = found
+        return found
+
+
+class RelaxedPod(NamedTuple):
+    """A pod as the scheduler tries it: what it requires of nodes, and which constraints it has not given up."""
+
+    profile: Profile
+    constraints: tuple[Constraint, ...]
 
 
 class Shape:
     """What some pods ask alike. `unknown` says what of it is not known: it is read as whatever asks least."""
 
-    def __init__(self, number: int, workload: Workload, pod: Pod, constraints: tuple[Constraint, ...]) -> None:
+    def __init__(
+        self, number: int, demand: NodeDemand, requests: Resources, constraints: tuple[Constraint, ...]
+    ) -> None:
         self.number = number
-        self.workload = workload
-        self.pod = pod
-        self.requests: Resources = pod.requests
-        self.tolerations = pod.tolerations
+        self.demand = demand
+        self.pod = demand.pod._replace(requests=requests)
+        self.requests: Resources = requests
+        self.needed = {resource: amount for resource, amount in requests.items() if amount}
         self.constraints = constraints
-        self.unknown = [*(fact.reason for fact in pod.unknown), *(c.unknown for c in self.constraints if c.unknown)]
-        if pod.dynamic_resources:
+        self.unknown = [*(fact.reason for fact in self.pod.unknown), *(c.unknown for c in constraints if c.unknown)]
+        if self.pod.dynamic_resources:
             self.unknown.append("which devices its resource claims need")
         self.volumes: list[VolumePlace] = []
         self._states: dict[tuple[bool, bool], list[RelaxedPod]] = {}
@@ -61,38 +96,26 @@ class Shape:
     def _relax(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> Iterator[RelaxedPod]:
         pod = self.pod
         constraints = [c for c in self.constraints if not (c.preferred and ignore_preferences)]
-        terms: list[Term | None] = [*pod.terms] or [None]
-        preferred = [] if ignore_preferences else list(pod.preferred)
-        tolerations, given_up = self.tolerations, ""
+        last_term = max(len(pod.terms) - 1, 0)
+        no_preference = len(pod.preferred)
+        first_preference = no_preference if ignore_preferences else 0
 
-        def state() -> RelaxedPod:
-            term = terms[0].expressions if terms[0] is not None else ()
-            wanted = preferred[0].expressions if preferred else ()
-            expressions = (*pod.selector, *term, *wanted)
-            return RelaxedPod(
-                requirements_of(expressions, release), tolerations, tuple(constraints), expressions, given_up
-            )
+        def state(term: int, preferred: int, soft: bool = False) -> RelaxedPod:
+            return RelaxedPod(self.demand.profile(term, preferred, soft, release), tuple(constraints))
 
-        yield state()
-        while len(terms) > 1:
-            terms.pop(0)
-            yield state()
-        for what in ("pod affinity", "pod anti-affinity"):
+        for term in range(last_term + 1):
+            yield state(term, first_preference)
+        for what in (AFFINITY, ANTI_AFFINITY):
             for constraint in [c for c in constraints if c.preferred and c.what == what]:
                 constraints.remove(constraint)
-                given_up = f"preferred {what}"
-                yield state()
-        while preferred:
-            preferred.pop(0)
-            given_up = "preferred node affinity"
-            yield state()
+                yield state(last_term, first_preference)
+        for preferred in range(first_preference + 1, no_preference + 1):
+            yield state(last_term, preferred)
         for constraint in [c for c in constraints if c.preferred]:
             constraints.remove(constraint)
-            given_up = "ScheduleAnyway"
-            yield state()
+            yield state(last_term, no_preference)
         if soft_taints:
-            tolerations = (*tolerations, SOFT)
-            yield state()
+            yield state(last_term, no_preference, soft=True)
 
     @property
     def prefers(self) -> str:
@@ -100,8 +123,3 @@ class Shape:
         kinds = dict.fromkeys(c.what for c in self.constraints if c.preferred)
         found = [f"{kind} that is only preferred" for kind in kinds]
         return " and ".join([*found, *(["preferred node affinity"] if self.pod.preferred else [])])
-
-    def ignored(self, release: Version, claims_ignored: bool) -> str | None:
-        """Return why Karpenter places no such pod, as `fit` says it. None where it does."""
-        found = ignored_because(self.pod._replace(node_name=None), release, claims_ignored)
-        return found.message if found is not None else None

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import NEWEST
-from nodelint.model.requirement import Requirements
+from nodelint.model.requirement import Requirements, normalize
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 from nodelint.why.values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
@@ -37,6 +38,13 @@ _DISRUPTED = "karpenter.sh/disrupted"
 
 Taint = tuple[str, str, str]
 """The key, the value and the effect of a taint."""
+
+
+class ClusterDaemon(NamedTuple):
+    """A DaemonSet: its namespace and name, and what its pods ask."""
+
+    owner: tuple[str, str]
+    daemon: Daemon
 
 
 class NodeState:
@@ -187,7 +195,7 @@ class ClusterState:
         self.pools = {name: obj for (_, name), obj in dump.objects_of("NodePool").items()}
         self.classes = {name: obj for (_, name), obj in dump.objects_of("EC2NodeClass").items()}
 
-    def count_free(self, daemons: Sequence[Daemon]) -> None:
+    def count_free(self, daemons: Sequence[ClusterDaemon]) -> None:
         """Work out what is free on each node, once its pods have their shapes. Daemons still to come take room."""
         for state in self.nodes:
             free = dict(state.allocatable)
@@ -197,7 +205,7 @@ class ClusterState:
                 for resource, amount in pod.shape.requests.items():
                     free[resource] = free.get(resource, 0) - amount
             for daemon in _lacking_daemons(state, daemons):
-                for resource, amount in daemon.pod.requests.items():
+                for resource, amount in daemon.daemon.pod.requests.items():
                     free[resource] = free.get(resource, 0) - amount
             state.free = free
 
@@ -219,16 +227,15 @@ class ClusterState:
         return frozenset(found)
 
 
-def _lacking_daemons(state: NodeState, daemons: Sequence[Daemon]) -> Iterator[Daemon]:
+def _lacking_daemons(state: NodeState, daemons: Sequence[ClusterDaemon]) -> Iterator[ClusterDaemon]:
     """Yield the DaemonSets that go onto a node, and have no pod there yet."""
     there = {(pod.namespace, name) for pod in state.pods for api, kind, name in pod.owners if kind == "DaemonSet"}
     for daemon in daemons:
-        if (daemon.workload.namespace or "default", daemon.workload.name) in there:
+        if daemon.owner in there:
             continue
+        tolerations = daemon.daemon.pod.tolerations
         hard = [taint for taint in state.taints if taint[2] != "PreferNoSchedule"]
-        if all(any(t.tolerates(*taint) for t in daemon.pod.tolerations) for taint in hard) and _selects(
-            daemon, state
-        ):
+        if all(any(t.tolerates(*taint) for t in tolerations) for taint in hard) and _selects(daemon.daemon, state):
             yield daemon
 
 
@@ -242,6 +249,16 @@ def _selects(daemon: Daemon, state: NodeState) -> bool:
         if Requirements.from_labels(labels).compatible(wanted) is None:
             return True
     return False
+
+
+def node_label(node: NodeState, key: str) -> str | None:
+    """Return the value of a node's label, also by an older name of the label. None where it has none."""
+    value = node.labels.get(key)
+    if value is not None:
+        return value
+    if key == HOSTNAME:
+        return node.name
+    return next((v for k, v in node.labels.items() if normalize(k) == key), None)
 
 
 def zones_of(node_class: Plain) -> set[str]:

@@ -14,8 +14,9 @@ import pytest
 from nodelint.files.discover import discover
 from nodelint.inventory import read_inventory
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
+from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.hover import hover
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.project import Project
 from nodelint.model.finding import Span, written_place
 from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover

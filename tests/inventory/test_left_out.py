@@ -199,6 +199,7 @@ LIMITS = {
     GAP: """
         forms/argocd/application_sets.py:MOST_APPLICATIONS forms/lib/chart_values.py:MOST_RELEASES
         forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
+        forms/helm/kindless_templates.py:_MOST_FILES
         forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
         forms/external/roots.py:_MOST_FILES forms/helm/unread_inputs.py:_MOST_FILES
         forms/terraform/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
@@ -253,7 +254,8 @@ LIMITS = {
     # a larger file is passed over by what looks for more about objects; that it exists is not said
     SIZE: """
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
-        forms/helm/including_templates.py:_LARGEST forms/kustomize/overlays.py:_LARGEST
+        forms/helm/including_templates.py:_LARGEST forms/helm/kindless_templates.py:_LARGEST
+        forms/kustomize/overlays.py:_LARGEST
         commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
         forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
         forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
@@ -302,7 +304,7 @@ LIMITS = {
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER
         forms/kustomize/kustomizations.py:_HIGHEST forms/kustomize/kustomizations.py:_MOST_FOLDERS
         forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
-        forms/terraform/variables.py:_DEEPEST
+        forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         releases/siblings.py:_MOST_FILES
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew

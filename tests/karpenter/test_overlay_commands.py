@@ -13,7 +13,8 @@ import pytest
 
 from nodelint.forms.kustomize.kustomizations import is_patch
 from nodelint.inventory import build
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.buffers import Buffer, State
+from nodelint.lsp.project import Project
 from nodelint.text import Source
 from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files

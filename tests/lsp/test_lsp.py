@@ -32,12 +32,13 @@ from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lsp.actions import actions
+from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import MOST
 from nodelint.lsp.hover import hover, label
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex, changed
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.project import Project
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import re
@@ -23,8 +24,9 @@ from nodelint.lint import recording_context
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.recording_context import Beginning, RecordingContext
+from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.diagnostics import diagnostics, of_trouble
-from nodelint.lsp.project import Buffer, Project, ProjectProblem, State
+from nodelint.lsp.project import Project, ProjectProblem
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.server import Server
 from nodelint.model.cluster_objects import PATTERN
@@ -520,3 +522,23 @@ def test_an_edit_costs_little_for_each_object_that_stays(tmp_path: Path) -> None
 
     edit(4)
     assert (edit(60) - edit(20)) / 40 < 650
+
+
+def test_what_is_kept_does_not_grow_with_edits(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for number in range(12):
+        pair = f"{POOL}---\n{CLASS}".replace("name: default", f"name: n{number}")
+        (tmp_path / f"pair-{number}.yaml").write_text(pair, encoding="utf-8")
+    edited = tmp_path / "pair-1.yaml"
+    text = edited.read_text(encoding="utf-8")
+    project = Project(lambda: NOW)
+
+    def count_objects(first: int, last: int) -> int:
+        for number in range(first, last):
+            buffer = Buffer(edited.as_uri(), number, text.replace("---", f"# {number}\n---", 1), "utf-16")
+            visible_state(project, State({buffer.uri: buffer}, (str(tmp_path),), number, 0))
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = count_objects(1, 10)
+    assert count_objects(10, 60) < before + 500  # fifty texts, read anew, would be some 20,000

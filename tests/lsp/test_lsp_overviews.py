@@ -13,7 +13,8 @@ import yaml
 from lsprotocol import types
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.buffers import Buffer, State
+from nodelint.lsp.project import Project
 from nodelint.lsp.summary import count_text
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST

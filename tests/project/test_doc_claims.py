@@ -45,7 +45,7 @@ def _formats(command: click.Command) -> tuple[str, ...]:
 def test_the_commands_that_print_json_are_named() -> None:
     sentence = re.search(r"((?:`\w+`(?:, | and )?)+) have `--format json` as well", _page("outputs.md"))
     assert sentence is not None
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
     printing = {name for name, command in commands.items() if command is not None and "json" in _formats(command)}
     assert set(re.findall(r"`(\w+)`", sentence[1])) == printing - {"check"}

@@ -24,9 +24,9 @@ from nodelint.karpenter.images.choice import passed_over
 from nodelint.karpenter.resolve.zones import LaunchPlaces, place_note
 from nodelint.karpenter.taints import meant_taint
 from nodelint.lint.engine import Report
+from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex
-from nodelint.lsp.project import Buffer
 from nodelint.lsp.skeletons import beginnings
 from nodelint.model.ranges import releases_in
 from nodelint.model.releases import NEWEST

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.forked import Command
-from tests.why.clusters import NOW, POOL_REQUIREMENTS, cluster, event, kubectl_list, node, nodepool, pdb, pod
+from tests.why.clusters import NOW, POOL_REQUIREMENTS, cluster, daemon, event, kubectl_list, node, nodepool, pdb, pod
 from tests.why.test_why import DELETED, RATHER_APART, SPOT, SPREAD, WAITS
 
 _LARGE = {**POOL_REQUIREMENTS[1], "values": ["r5a.4xlarge", "r5a.8xlarge"]}
@@ -30,6 +30,15 @@ def _dns_pods(count: int) -> list[Any]:
     term = json.loads(json.dumps(RATHER_APART).replace('"app": "web"', '"k8s-app": "kube-dns"'))
     return [pod(f"coredns-{n}", cpu="100m", memory="70Mi", labels=_DNS, spec=term) for n in range(count)]
 
+
+def _dns_on(name: str) -> list[Any]:
+    (made,) = _dns_pods(1)
+    made["metadata"]["name"] = "coredns-other"
+    made["spec"]["nodeName"] = name
+    return [made]
+
+
+_SPOT_TOO = [{**POOL_REQUIREMENTS[0], "values": ["spot", "on-demand"]}, POOL_REQUIREMENTS[1]]
 
 # Each with the status, the reason, and words that the answer has to have.
 THREADS: dict[str, tuple[list[Any], str, str, tuple[str, ...]]] = {
@@ -107,6 +116,71 @@ THREADS: dict[str, tuple[list[Any], str, str, tuple[str, ...]]] = {
         cluster(node(), nodepool(disruption={"consolidateAfter": "Never"})),
         *("stays", "consolidation-disabled"),
         ("consolidateAfter: Never", "Never -> 1m"),
+    ),
+    "core 2254: an empty node waits for consolidateAfter anew with each pod": (
+        cluster(
+            node(conditions={"Consolidatable": ""}, status={"lastPodEventTime": "2026-11-20T11:55:00Z"}),
+            nodepool(disruption={"consolidateAfter": "10m"}),
+        ),
+        *("stays", "consolidate-after"),
+        ("goes on until 2026-11-20 12:05 UTC (5m)", "the last pod came or went 5m ago", "10m -> 5m"),
+    ),
+    "provider 9207: fifty nodes that each pod makes wait again": (
+        cluster(
+            *(node(conditions={"Consolidatable": ""}, status={"lastPodEventTime": "2026-11-20T11:59:40Z"}), pod()),
+            nodepool(disruption={"consolidateAfter": "60s", "budgets": [{"nodes": "10%"}]}),
+        ),
+        *("stays", "consolidate-after"),
+        ("`consolidateAfter: 60s` goes on", "60s -> 20s"),
+    ),
+    "core 678: a label that only another NodePool could give": (
+        cluster(
+            node(labels={"node.kubernetes.io/instancegroup": "knodes"}),
+            pod(spec={"nodeSelector": {"node.kubernetes.io/instancegroup": "knodes"}}),
+            event("Not all pods would schedule, default/web-1 => incompatible requirements"),
+        ),
+        *("stays", "pods-do-not-fit"),
+        ("pod default/web-1 (cpu 500m", "fits nowhere else", "node.kubernetes.io/instancegroup", "the same cause"),
+    ),
+    "core 1962: two nodes that memory fills and CPU does not": (
+        cluster(
+            *(node(type_="c5a.xlarge"), node("node-b", type_="c5a.xlarge"), daemon("node-b")),
+            *(pod(cpu="900m", memory="5Gi"), pod("web-2", "node-b", "900m", "5Gi")),
+            nodepool(requirements=[POOL_REQUIREMENTS[0], {**_LARGE, "values": ["c5a.xlarge", "m6a.xlarge"]}]),
+        ),
+        *("goes", "multi-node-replace"),
+        ("together with node-b by one m6a.xlarge", "instead of 2 nodes", "c5a.xlarge itself"),
+    ),
+    "provider 5903: one node of twice the size for the same price": (
+        cluster(
+            *(node(), node("node-b"), pod(cpu="1100m"), pod("web-2", "node-b", "1100m")),
+            nodepool(requirements=[POOL_REQUIREMENTS[0], {**_LARGE, "values": ["m7i.large", "m7i.xlarge"]}]),
+        ),
+        *("stays", "no-cheaper-type"),
+        ("m7i.large costs $0.1008 an hour", "m7i.large itself"),
+    ),
+    "provider 5529: on-demand is allowed too, and spot does not become spot": (
+        cluster(
+            *(node(capacity="spot"), node("node-b", capacity="spot"), nodepool(requirements=_SPOT_TOO)),
+            *(pod(cpu="1100m"), pod("web-2", "node-b", "1100m")),
+        ),
+        *("stays", "spot-to-spot"),
+        ("SpotToSpotConsolidation is off",),
+    ),
+    "provider 3753: a pod of coredns that would rather not be where another one is": (
+        cluster(node(), node("node-b"), *_dns_pods(1), *_dns_on("node-b")),
+        *("stays", "no-cheaper-type"),
+        ("node node-b has room, but its podAntiAffinity by hostname keeps it away",),
+    ),
+    "provider 4826: a node is not replaced by one of its type": (
+        cluster(node(), pod(), nodepool(requirements=[POOL_REQUIREMENTS[0], {**_LARGE, "values": ["m7i.large"]}])),
+        *("stays", "no-cheaper-type"),
+        ("is m7i.large itself",),
+    ),
+    "provider 3785: one pod that must not be disrupted": (
+        cluster(node(), node("node-b"), pod(), pod("job-1", annotations={"karpenter.sh/do-not-disrupt": "true"})),
+        *("stays", "do-not-disrupt-pod"),
+        ("pod default/job-1 has karpenter.sh/do-not-disrupt",),
     ),
 }
 

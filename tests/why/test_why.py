@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,16 @@ import jsonschema
 import pytest
 import yaml
 
+from nodelint.base.budget import RUN
+from nodelint.model.releases import NEWEST
+from nodelint.report.why_html import why_html
+from nodelint.report.why_json import why_json
+from nodelint.report.why_markdown import why_markdown
+from nodelint.report.why_text import why_text
+from nodelint.why import Known, explain
+from nodelint.why.dump import read_dump
+from nodelint.why.events import meanings
+from nodelint.why.objects import read_objects
 from tests.conftest import ROOT
 from tests.forked import Command
 from tests.why.clusters import (
@@ -285,6 +296,13 @@ FIRST = {
     "another node is under consolidateAfter itself": (
         _cluster(node(), node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}), pod()),
         *("stays", "no-cheaper-type"),
+    ),
+    "that does not count for drift": (
+        _cluster(
+            *(node(conditions={"Drifted": "True"}), pod(spec={"nodeSelector": {"team": "x"}})),
+            node("node-b", status={"lastPodEventTime": "2026-11-20T11:59:50Z"}, labels={"team": "x"}),
+        ),
+        *("goes", "drift"),
     ),
     "that does not count before 1.14": (
         _cluster(
@@ -564,6 +582,45 @@ def test_events_stand_beside_the_answer(case: str, explain_nodes: Any) -> None:
     assert [item["agrees"] for item in found] == [agrees]
 
 
+WORDS = {
+    'Instance Type "m7i.large" not found': "unknown-type",
+    'Node does not have label "topology.kubernetes.io/zone"': "missing-label",
+    "Node doesn't have required label (label=karpenter.sh/nodepool)": "no-nodepool-label",
+    'NodePool "a" has consolidation disabled': "consolidation-disabled",
+    'NodePool "a" has non-empty consolidation disabled': "policy",  # to 1.13
+    'NodePool "a" has consolidation policy WhenEmpty, but node is not empty': "policy",  # since 1.14
+    'Node "a" has buffer pods': "not-known",
+    "Not all pods would schedule, a/b => incompatible requirements": "pods-do-not-fit",
+    "Would schedule against uninitialized nodeclaim/a, node/b": "uninitialized-node",
+    "Can't remove without creating 2 candidates": "several-nodes",
+    "Can't replace with a cheaper node": "no-cheaper-type",
+    "Can't replace a spot node with a spot node": "spot-to-spot",
+    "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node": "spot-to-spot",
+    "SpotToSpotConsolidation requires 15 cheaper instance type options than the current": "spot-flexibility",
+    "Filtering by price: minValues requirement is not met": "min-values",
+    "Nodeclaim does not have an associated node": "no-node",
+    "Node isn't initialized": "not-initialized",
+    "Node is deleting or marked for deletion": "deleting",
+    "Node is nominated for a pending pod": "pending-pods",
+    'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation': "do-not-disrupt-node",
+    'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=a/b)': "do-not-disrupt-pod",
+    'Pod "a/b" has "karpenter.sh/do-not-disrupt" annotation': "do-not-disrupt-pod",  # to 1.2
+    "Pdb prevents pod evictions (PodDisruptionBudget=[a/b])": "pdb",
+    'Pdb "a/b" prevents pod evictions': "pdb",  # to 1.2
+    "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[a/b c/d])": "several-pdbs",
+    "NodePool not found (NodePool=a)": "nodepool-not-found",
+    'NodePool "a" not found': "nodepool-not-found",  # to 1.2
+    "No allowed disruptions for disruption reason Underutilized due to blocking budget": "budget",
+    "No allowed disruptions due to blocking budget": "budget",
+}
+
+
+@pytest.mark.parametrize("message", WORDS)
+def test_each_message_of_the_controller_has_a_reason(message: str) -> None:
+    """By core from 1.0.0 to 1.14.1, in its events `Unconsolidatable` and `DisruptionBlocked`."""
+    assert WORDS[message] in meanings(message)
+
+
 def _texts(nodelint: Command, tmp_path: Path, objects: list[Any], form: str) -> str:
     (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
     done = nodelint("why", "dump.json", "--format", form, env={"NODELINT_NOW": NOW})
@@ -575,7 +632,7 @@ def test_every_format_says_why_and_what_would_change_it(nodelint: Command, tmp_p
     objects = _cluster(node(), pod(), pdb(), node("node-b", pool="<b>&|x"), event("Pdb prevents pod evictions"))
     for form in ("text", "markdown", "html"):
         output = _texts(nodelint, tmp_path, objects, form)
-        for words in ("maxUnavailable: 1", "Pdb prevents pod evictions", "multi-node consolidation", "node-a"):
+        for words in ("maxUnavailable: 1", "Pdb prevents pod evictions", "What no file tells", "node-a"):
             assert words in " ".join(output.replace("\\", "").split()), (form, words)
     assert "<b>&" not in output
     assert "http" not in output.replace("http-equiv", "")
@@ -717,3 +774,128 @@ def test_unused_names_are_refused(nodelint: Command, tmp_path: Path) -> None:
         done = nodelint("why", "dump.json", *arguments)
         assert done.returncode == 2
         assert words in done.stderr
+
+
+def _auto_pool(**disruption: Any) -> Any:
+    found = nodepool("auto", disruption=disruption)
+    ref = {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}
+    found["spec"]["template"]["spec"]["nodeClassRef"] = ref
+    return found
+
+
+OF_AUTO_MODE = {
+    "what every release keeps": (
+        [_auto_pool(consolidationPolicy="WhenEmpty"), *node(pool="auto"), pod()],
+        *("stays", "policy"),
+    ),
+    "what a release decides": ([_auto_pool(), *node(pool="auto"), node("node-b"), pod()], "unknown", "delete"),
+    "a duration, which a release has to read": (
+        [_auto_pool(), *node(pool="auto"), pod(annotations={"karpenter.sh/do-not-disrupt": "48h"})],
+        *("unknown", "do-not-disrupt-pod"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_AUTO_MODE)
+def test_a_node_of_auto_mode_is_judged_by_what_holds_in_each_release(case: str, explain_nodes: Any) -> None:
+    objects, status, reason = OF_AUTO_MODE[case]
+    answer = explain_nodes(_cluster(*objects))["node-a"]
+    assert _reason(answer) == (status, reason)
+    assert any("EKS Auto Mode" in item for item in answer["unknown"]) == (status == "unknown")
+
+
+def test_a_controller_launches_from_pools_of_its_own_provider_alone(explain_nodes: Any) -> None:
+    cheap = [POOL_REQUIREMENTS[0], {**POOL_REQUIREMENTS[1], "values": ["t3.small", "t3.medium"]}]
+    of_auto = _auto_pool()
+    of_auto["spec"]["template"]["spec"]["requirements"] = cheap
+    own = nodepool(requirements=[POOL_REQUIREMENTS[0], {**POOL_REQUIREMENTS[1], "values": ["m7i.large"]}])
+    answer = explain_nodes(_cluster(node(), pod(cpu="500m", memory="100Mi"), own, of_auto))["node-a"]
+    assert _reason(answer) == ("stays", "no-cheaper-type")
+
+
+def test_daemons_that_only_their_pods_name_are_counted_once(explain_nodes: Any) -> None:
+    agents = [pod(f"agent-{n}", f"node-{n}", "800m", owner="DaemonSet") for n in "ab"]
+    answer = explain_nodes(_cluster(node(), node("node-b"), *agents, pod(cpu="900m")))["node-a"]
+    assert _reason(answer) == ("goes", "delete")
+
+
+WINDOW = {"nodes": "0", "schedule": "0 9 * * *", "duration": "3h"}
+
+
+@pytest.mark.parametrize(
+    ("time", "reason"),
+    [("08:59:59", "delete"), ("09:00:00", "budget"), ("11:59:59", "budget"), ("12:00:00", "delete")],
+)
+def test_a_window_begins_with_its_first_second_and_is_over_with_its_last(
+    time: str, reason: str, nodelint: Command, tmp_path: Path
+) -> None:
+    pool = nodepool(disruption={"budgets": [{"nodes": "100%"}, WINDOW]})
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), node("node-b"), pod(), pool)), encoding="utf-8")
+    env = {"NODELINT_NOW": f"2026-11-20T{time}Z"}
+    done = nodelint("why", "dump.json", "--node", "node-a", "--format", "json", env=env)
+    assert json.loads(done.stdout)["nodes"][0]["cause"]["reason"] == reason
+
+
+@pytest.mark.parametrize(("second", "reason"), [("29", "no-cheaper-type"), ("30", "delete")])
+def test_a_node_takes_pods_from_the_moment_on_at_which_its_own_consolidate_after_is_over(
+    second: str, reason: str, nodelint: Command, tmp_path: Path
+) -> None:
+    recent = node("node-b", status={"lastPodEventTime": "2026-11-20T12:00:00Z"})
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), recent, pod())), encoding="utf-8")
+    env = {"NODELINT_NOW": f"2026-11-20T12:00:{second}Z"}
+    done = nodelint("why", "dump.json", "--node", "node-a", "--format", "json", env=env)
+    assert json.loads(done.stdout)["nodes"][0]["cause"]["reason"] == reason
+
+
+def test_a_static_pool_whose_limit_is_below_its_replicas(explain_nodes: Any) -> None:
+    drifted = {"conditions": {"Drifted": "True"}}
+    pool = nodepool(replicas=5, limits={"nodes": "2"})
+    cause = explain_nodes(_cluster(node(**drifted), node("node-b"), pool))["node-a"]["cause"]
+    assert cause["reason"] == "static-drift"
+    assert [(c["path"], c["old"], c["new"]) for c in cause["changes"]] == [("spec.limits.nodes", "2", "6")]
+    # A node that Karpenter has begun to replace counts until it is deleted.
+    queued = node("node-b", conditions={"DisruptionReason": "True"})
+    queued[0]["spec"]["taints"] = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
+    pool = nodepool(replicas=1, disruption={"budgets": [{"nodes": "100%"}]})
+    cause = explain_nodes(_cluster(node(**drifted), queued, pool))["node-a"]["cause"]
+    assert "first removes nodes: 2 run for `replicas: 1`" in cause["message"]
+
+
+def test_each_format_says_which_nodes_a_timeout_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = read_dump([("dump.json", kubectl_list(_cluster(node(), node("node-b"), pod())))])
+    known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
+    late = iter([False, True])
+    monkeypatch.setattr(RUN, "is_over", lambda: next(late, True))
+    answers = explain(dump, read_objects(dump, "cluster.yaml"), [], known)
+    assert [answer.name for answer in answers.nodes] == ["node-a"]
+    report = why_json(answers)
+    SCHEMA.validate(report)
+    assert [gap["nodes"] for gap in report["gaps"]] == [["node-b"]]
+    for text in (why_text(answers), why_markdown(answers), why_html(answers)):
+        assert "1 node not judged" in " ".join(text.split()) and "node-b" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [(["m7i.large", "m7i.xlarge"], "goes"), (["m7i.large", "c7i.large"], "unknown")],
+)
+def test_families_are_not_compared_by_prices_of_another_region(
+    values: list[str], status: str, explain_nodes: Any
+) -> None:
+    there = {"zone": "eu-west-1a", "labels": {"topology.kubernetes.io/region": "eu-west-1"}}
+    pool = nodepool(requirements=[POOL_REQUIREMENTS[0], {**POOL_REQUIREMENTS[1], "values": values}])
+    objects = _cluster(node(type_="m7i.2xlarge", **there), pod(), pool, nodeclass(zones=("eu-west-1a",)))
+    answer = explain_nodes(objects)["node-a"]
+    assert (answer["status"], answer["cause"]["reason"]) == (status, "replace")
+
+
+def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:
+    for region, words in (
+        ("us-east-1", "prices: on demand in us-east-1 of 20"),
+        ("eu-west-1", "nodelint has no prices of eu-west-1: those of us-east-1"),
+    ):
+        labels = {"topology.kubernetes.io/region": region}
+        objects = _cluster(node(zone=f"{region}a", labels=labels), pod())
+        (tmp_path / "dump.json").write_text(kubectl_list(objects), encoding="utf-8")
+        done = nodelint("why", "dump.json", env={"NODELINT_NOW": NOW, "COLUMNS": "1000"})
+        assert words in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,15 +24,27 @@ from tests.why.clusters import NOW, cluster, daemon, event, kubectl_list, node, 
 from tests.why.test_why import APART, DELETED, SPREAD, WAITS
 
 
-def _fleet(count: int, full: bool) -> list[Any]:
+def _alike(number: int, index: int) -> tuple[str, str, Any]:
+    """Return the labels' value, the CPU and the spec of a pod of which there are many."""
+    return f"a{index}", "0", (None, SPREAD, None, APART)[index] if number % 4 == 0 else None
+
+
+def _distinct(number: int, index: int) -> tuple[str, str, Any]:
+    """Return the same of a pod that asks as no other does: each is of an app of its own, and spread or apart."""
+    app = f"a{number}-{index}"
+    spec = json.loads(json.dumps((None, SPREAD, None, APART)[index]).replace('"web"', f'"{app}"'))
+    return app, str(number % 50), spec
+
+
+def _fleet(count: int, full: bool, make_pod: Callable[[int, int], tuple[str, str, Any]]) -> list[Any]:
     made: list[Any] = []
     for number in range(count):
         name = f"node-{number:04}"
         made += [node(name, zone=f"us-east-1{'ab'[number % 2]}"), daemon(name)]
         for index in range(4):
-            spec = (None, SPREAD, None, APART)[index] if number % 4 == 0 else None
-            cpu = "450m" if full else "100m"
-            made.append(pod(f"web-{number}-{index}", name, cpu, "200Mi", labels={"app": f"a{index}"}, spec=spec))
+            app, more, spec = make_pod(number, index)
+            cpu = f"{(420 if full else 100) + int(more)}m"
+            made.append(pod(f"web-{number}-{index}", name, cpu, "200Mi", labels={"app": app}, spec=spec))
     return cluster(*made)
 
 
@@ -41,9 +54,10 @@ def _work(objects: list[Any]) -> int:
     return explain(dump, read_objects(dump, "cluster.yaml"), [], known).work
 
 
+@pytest.mark.parametrize("make_pod", [_alike, _distinct])
 @pytest.mark.parametrize("full", [False, True])
-def test_work_grows_with_the_nodes(full: bool) -> None:
-    once, twice, four_times = (_work(_fleet(count, full)) for count in (20, 40, 80))
+def test_work_grows_with_the_nodes(full: bool, make_pod: Callable[[int, int], tuple[str, str, Any]]) -> None:
+    once, twice, four_times = (_work(_fleet(count, full, make_pod)) for count in (20, 40, 80))
     assert twice < 2.3 * once
     assert four_times < 2.3 * twice
 

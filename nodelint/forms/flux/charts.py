@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
+from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_block, read_setting
 from nodelint.forms.lib.values import nodes_of
@@ -65,39 +66,62 @@ def _instead(values: Node, whole: Node) -> Node:
 
 
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
-    """The values that a `valuesFrom` of a HelmRelease names; None where they are in a Secret, or not to be found."""
+    """The values that a `valuesFrom` of a HelmRelease names; None where they are encrypted, or not to be found."""
     tree = RepositoryTree.around(release.source, sources)
     return _find_config_value(reference, release, tree) if tree is not None else None
 
 
 def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
-    """The values that a ConfigMap of the repository holds for a release: the nearest one; None where two are as near.
+    """The values that an object of the repository holds for a release: the nearest one; None where two are as near.
 
-    One that a kustomization generates is read from the file that it names.
+    The object is a ConfigMap or a Secret. One that a kustomization generates is read from the file that it names.
     """
-    name, key = text_of(reference.get("name")), text_of(reference.get("valuesKey")) or "values.yaml"
-    if text_of(reference.get("kind")) != "ConfigMap" or not name:
+    kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))
+    key = text_of(reference.get("valuesKey")) or "values.yaml"
+    if kind not in _GENERATORS or not name:
         return None
     namespace = text_of(release.find("metadata", "namespace"))
     around = os.path.dirname(os.path.abspath(release.source.path))
-    found: dict[int, list[Node]] = {}
-    for path, source in tree.sources.items():
-        if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:
-            continue
-        values = list(_config_maps(source, name, namespace, key, tree))
-        shared = len(os.path.commonpath([around, os.path.dirname(path)]))
-        found.setdefault(shared, []).extend(values)
-    nearest = next((values for _, values in sorted(found.items(), reverse=True) if values), [])
-    return nearest[0] if len(nearest) == 1 else None
+    for files in (tree.sources.items(), _files_beside(around, tree)):
+        found: dict[int, list[Node]] = {}
+        for path, source in files:
+            if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:
+                continue
+            values = list(_values_in(source, (kind, name, namespace), key, tree))
+            shared = len(os.path.commonpath([around, os.path.dirname(path)]))
+            found.setdefault(shared, []).extend(values)
+        nearest = next((values for _, values in sorted(found.items(), reverse=True) if values), [])
+        if nearest:
+            return nearest[0] if len(nearest) == 1 else None
+    return None
 
 
-def _config_maps(source: Source, name: str, namespace: str, key: str, tree: RepositoryTree) -> Iterator[Node]:
+_GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
+"""The kinds of objects that hold values, each with the field of a kustomization that generates such objects."""
+
+
+_MOST_BESIDE = 100
+
+
+def _files_beside(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Source]]:
+    """Yield the first files of a folder that are not in the run: an object with values need not name Karpenter."""
+    names = gate.names(folder) if gate.is_folder(folder) else []
+    manifests = [name for name in names if name.endswith((".yaml", ".yml"))]
+    for path in (os.path.join(folder, name) for name in manifests[:_MOST_BESIDE]):
+        if path not in tree.sources and (source := tree.read_file(path)) is not None:
+            yield path, source
+
+
+def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: RepositoryTree) -> Iterator[Node]:
+    """Yield the values that a file holds under a key of the object with a kind, name and namespace."""
+    kind, name, namespace = wanted
     for root in nodes_of(source):
-        if text_of(root.get("kind")) == "ConfigMap" and text_of(root.find("metadata", "name")) == name:
-            own, value = text_of(root.find("metadata", "namespace")), root.find("data", key)
+        if text_of(root.get("kind")) == kind and text_of(root.find("metadata", "name")) == name:
+            own, value = text_of(root.find("metadata", "namespace")), _value_under(root, key)
             if value is not None and (not own or not namespace or own == namespace):
                 yield value
-        generators = root.get("configMapGenerator") if os.path.basename(source.path) in KUSTOMIZE.names else None
+        is_kustomization = os.path.basename(source.path) in KUSTOMIZE.names
+        generators = root.get(_GENERATORS[kind]) if is_kustomization else None
         for node in generators.items if generators is not None else ():
             files = node.get("files")
             for item in files.items if files is not None and text_of(node.get("name")) == name else ():
@@ -105,6 +129,24 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: Repo
                 found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path, item)
                 if found is not None and (own or os.path.basename(path)) == key:
                     yield found
+
+
+def _value_under(root: Node, key: str) -> Node | None:
+    """Return what a ConfigMap or a Secret holds under a key, as text; None where it is encrypted."""
+    if text_of(root.get("kind")) == "ConfigMap":
+        return root.find("data", key)
+    if root.get("sops") is not None:
+        return None
+    plain, encoded = root.find("stringData", key), root.find("data", key)
+    if plain is not None or encoded is None:
+        return plain
+    from base64 import b64decode
+
+    try:
+        text = b64decode("".join(text_of(encoded).split()), validate=True).decode()
+    except ValueError:
+        return None
+    return Node(encoded.source, encoded.start, encoded.end, "scalar", "double", text)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:

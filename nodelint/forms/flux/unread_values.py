@@ -38,11 +38,13 @@ def _list_helm_release(root: Node, chart: str, files: UnreadInputs) -> Iterator[
             for path in files.paths:
                 source = files.read(path) if path.endswith(_YAML) else None
                 if source is not None and name in source.text and source.path != root.source.path:
-                    yield from _list_holders(source, name)
+                    yield from _list_holders(source, name, read_text(reference.get("valuesKey")) or "values.yaml")
 
 
-def _list_holders(source: Source, name: str) -> Iterator[InputText]:
+def _list_holders(source: Source, name: str, key: str) -> Iterator[InputText]:
     for root in own_roots(source):
         kind, own = read_text(root.get("kind")), read_text(root.find("metadata", "name"))
         if kind in ("ConfigMap", "Secret", "SealedSecret", "ExternalSecret") and own == name:
-            yield InputText(f"{kind} {name}", in_one_line(root), span_of(root))
+            fields = (root.find(field, key) for field in ("data", "stringData"))
+            value = next((field for field in fields if field is not None), root)
+            yield InputText(f"{kind} {name}", in_one_line(value), span_of(value))

@@ -42,6 +42,13 @@ def read_beside(run: FormRun) -> None:
     run.sources += values_elsewhere(run.sources, run.seen)
 
 
+def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
+    """The templates that make objects of the API and kind that values name, and are no sources by themselves."""
+    from nodelint.forms.helm import kindless_templates
+
+    return kindless_templates.find_kindless_templates(sources, seen)
+
+
 def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
     """The templates that include what a named template among the sources makes, and are no sources by themselves."""
     from nodelint.forms.helm import including_templates

@@ -9,8 +9,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.forms.helm.charts import ChartFiles, values_of
-from nodelint.forms.helm.values_files import beside
+from nodelint.forms.helm.chart_values import find_releases, install_known_charts
+from nodelint.forms.helm.charts import ChartFiles, values_place
+from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
@@ -30,6 +31,7 @@ class ChartInputs:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._files = ChartFiles({os.path.abspath(source.path): source for source in sources})
+        self._roots: dict[str, list[Node]] = {}
 
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value in what a template comes to; none of a file of no chart."""
@@ -53,12 +55,29 @@ class ChartInputs:
 
     def _list_files(self, path: str) -> Iterator[Node]:
         """The values in the files of a chart, for a template that none of them is filled into."""
-        own = values_of(path)
-        for file in (own, *beside(own)) if own is not None else ():
-            source = self._files.sources.get(os.path.abspath(file)) or read(file)
-            root = values_root(source) if source is not None else None
+        place = values_place(path)
+        own = os.path.abspath(place) if place is not None else None
+        if own is None:
+            return
+        if own not in self._roots:
+            self._roots[own] = [*self._list_roots(own)]
+        yield from self._roots[own]
+
+    def _list_roots(self, own: str) -> Iterator[Node]:
+        """The values of a chart, and with what else it is installed: by files beside it, and by whatever form."""
+        sources = self._files.sources
+        defaults = sources.get(own) or read(own) or Source.from_text(own, "{}\n")
+        for source in (
+            defaults,
+            *filter(None, (sources.get(os.path.abspath(file)) or read(file) for file in beside(own))),
+        ):
+            root = values_root(source)
             if root is not None:
                 yield root
+        charts, others = {own: defaults}, [*sources.values()]
+        yield from (root for _, _, root in overrides(charts, others))
+        for release in (*find_releases(charts, others), *install_known_charts(charts, others)):
+            yield release.root
 
     def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
         """The named templates that code includes, also by others; all of them for a name that is worked out."""

@@ -40,7 +40,7 @@ def fill_template(
     definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
 
     def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, whole, holes, definitions)
+        filled = fill(template.text, parts, whole, holes, definitions, values if root is not None else None)
         return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
 
     return _variants(template, attempt)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
@@ -34,11 +35,13 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
     for root in roots:
         if root.kind != "mapping" or root.get("kind") is not None:
             continue
-        for values in (root, root.get(KARPENTER_CHART)):
+        dependency = _find_dependency(source, files)
+        under = dependency.name if dependency is not None else KARPENTER_CHART
+        for values in (root, root.get(under)):
             settings = values.get("settings") if values is not None and values.kind == "mapping" else None
             if values is None or settings is None or not any(settings.get(key) for key in _TELLTALE):
                 continue
-            version = _find_dependency(source, files) if values is not root else None
+            version = dependency.version if dependency is not None and values is not root else None
             is_complete = version is not None and _is_alone(source, files)
             written = tuple(settings_of_values(values, None))
             yield ControllerInstall(
@@ -59,12 +62,19 @@ def _is_alone(values: Source, files: ControllerFiles) -> bool:
     )
 
 
-def _find_dependency(values: Source, files: ControllerFiles) -> str | None:
-    """The version of Karpenter's chart on which the chart beside a file of values depends; None where none is."""
+class _Dependency(NamedTuple):
+    """A chart's dependency on Karpenter's: the key of its values, and the version."""
+
+    name: str
+    version: str
+
+
+def _find_dependency(values: Source, files: ControllerFiles) -> _Dependency | None:
+    """Return how the chart beside a file of values depends on Karpenter's chart; None where it does not."""
     tree = files.tree(values)
     chart = tree.read_file(os.path.join(os.path.dirname(os.path.abspath(values.path)), CHART)) if tree else None
     for root in nodes_of(chart) if chart is not None else ():
         for node in items_of(root.get("dependencies")):
             if text_of(node.get("name")) == KARPENTER_CHART:
-                return text_of(node.get("version"))
+                return _Dependency(text_of(node.get("alias")) or KARPENTER_CHART, text_of(node.get("version")))
     return None

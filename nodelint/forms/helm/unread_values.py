@@ -17,17 +17,26 @@ from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_places import CHART, chart_around
+from nodelint.forms.lib.chart_commands import join_lines
+from nodelint.forms.lib.chart_places import CHART, chart_around, names_chart
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of, own_roots
-from nodelint.forms.registry import TABLE
-from nodelint.model.finding import span_of
+from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
+from nodelint.forms.registry import ARGOCD, TABLE
+from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.registry import FormRow
+
 _YAML = (".yaml", ".yml")
+_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
+_VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
 _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
 """Folders of a chart that hold no values for an installation."""
 
@@ -38,16 +47,41 @@ class UnreadValues:
     def __init__(self, sources: Sequence[Source], paths: Collection[str], top: str, taken: Collection[str]) -> None:
         self._files = UnreadInputs(sources, paths, top)
         self._taken = taken
+        self._variables = VariableInputs(self._files.top)
 
     def list_inputs(self, chart: str) -> list[InputText]:
         """Return what may give values to a chart, by the absolute path of its folder."""
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
         keys = self._list_keys(chart, templates)
+        others = [found for row in TABLE.rows if row is not ARGOCD for found in self._list_of(row, chart)]
+        direct = [*self._list_of(ARGOCD, chart), *self._list_commands(chart)]
+        named = {os.path.abspath(found.at.source.path) for found in (*others, *direct)}
         return [
             *self._list_outer_values(chart, keys),
-            *(named := [found for row in TABLE.rows for found in row.load().list_unread_values(chart, self._files)]),
-            *self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in named}),
+            *others,
+            *(part for found in direct for part in _split_by_keys(found, keys)),
+            *self._list_unnamed(chart, keys, named),
         ]
+
+    def _list_of(self, row: FormRow, chart: str) -> Iterator[InputText]:
+        found: Iterator[InputText] = row.load().list_unread_values(chart, self._files)
+        return found
+
+    def _list_commands(self, chart: str) -> Iterator[InputText]:
+        """The commands of helm that install a chart, the files of values that they name, and their variables."""
+        for source in self._variables.list_scripts():
+            if "helm" not in source.text or not names_chart(source.text, chart):
+                continue
+            for command in _COMMAND.finditer(join_lines(source.text)):
+                if not names_chart(command[0], chart):
+                    continue
+                yield InputText(
+                    "helm command", " ".join(command[0].split()), Span(source, command.start(), command.end())
+                )
+                yield from self._variables.list_inputs(list_variables(command[0], 0, len(command[0])))
+                for name in _VALUES_FILE.findall(command[0]):
+                    for folder in {os.path.dirname(os.path.abspath(source.path)), self._files.top}:
+                        yield from self._files.list_named(folder, name.strip("\"'"))
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
         """The keys at the top of values that the templates of a chart use; None where any may count."""
@@ -143,3 +177,18 @@ class UnreadValues:
         return not any(
             gate.is_file(os.path.join(self._files.top, *below[:depth], CHART)) for depth in range(1, len(below))
         )
+
+
+def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
+    """Of a whole file of values, the entries that the templates of a chart use; anything else as it is."""
+    source = found.at.source
+    if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
+        yield found
+        return
+    roots = list(own_roots(source))
+    if len(roots) != 1 or roots[0].kind != "mapping" or "{{" in source.text:
+        yield found
+        return
+    for entry in roots[0].entries:
+        if entry.name in keys or entry.name == "global":
+            yield InputText(f"{found.name}: {entry.name}", in_one_line(entry.value), span_of(entry.value))

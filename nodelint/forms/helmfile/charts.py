@@ -16,7 +16,7 @@ from nodelint.forms.requests import InstallChart
 from nodelint.text import Node
 from nodelint.text.missing import text_of
 
-HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
+HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:

@@ -18,7 +18,8 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     around = os.path.dirname(os.path.abspath(source.path))
     for root in files.roots(source) if tree is not None else ():
         assert tree is not None
-        for node in items_of(root.get("helmCharts")):
+        generates = text_of(root.get("kind")) == "HelmChartInflationGenerator"
+        for node in (*items_of(root.get("helmCharts")), *((root,) if generates else ())):
             if text_of(node.get("name")) == KARPENTER_CHART:
                 layers = inflation_layers(node, around, tree)
                 yield install_by(node, "the kustomization", text_of(node.get("version")), layers, tree)

@@ -122,6 +122,15 @@ def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
 
 
+def read_setting_text(text: str, at: Node) -> Node | None:
+    """Return the value that a text of JSON is, as one that is written where a node is; None if it is no JSON."""
+    try:
+        roots = compose(SourceText("", text), text, 0, masked=False)
+    except Unreadable:
+        return None
+    return _placed(roots[0], at) if len(roots) == 1 and roots[0] is not None else None
+
+
 def _placed(node: Node, at: Node) -> Node:
     """A value of a text, as one that is written where the text is, and is not edited by itself."""
     made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)

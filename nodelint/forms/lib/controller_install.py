@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE
-from nodelint.model.controller_settings import ControllerInstall, settings_of_values
+from nodelint.model.controller_settings import ControllerInstall, hides_settings, settings_of_values
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source, SourceText
+from nodelint.text.missing import items_of, text_of
 
 
 def make_install(
@@ -24,7 +26,8 @@ def make_install(
         values = layer.apply(values)
     files = tuple({id(layer.given): layer.given for layer in layers}.values())
     settings = tuple(settings_of_values(values, None))
-    return ControllerInstall(place_of(at), by, version or None, settings, is_complete, values, files)
+    is_complete = is_complete and not hides_settings(values)
+    return ControllerInstall(place_of(at), by, version or None, settings, is_complete, values, files, not is_complete)
 
 
 def place_of(node: Node) -> Span:
@@ -37,6 +40,7 @@ _Kept = TypeVar("_Kept")
 
 KARPENTER_CHART = "karpenter"
 _ADDRESS = r"(?:oci://|https?://)?(?:[\w.:@-]+/)+karpenter"
+_PATCH_FIELDS = ("patches", "patchesJson6902")
 _PATCHED = ("HelmRelease", "Application", "Deployment")
 
 
@@ -52,14 +56,6 @@ class ControllerFiles:
         self.sources = sources
         self._kept: dict[str, object] = {}
         self._by_path = {os.path.abspath(source.path): source for source in sources}
-        self.patched = {
-            kind
-            for source in sources
-            if os.path.basename(source.path) in TABLE.names and "patch" in source.text
-            for kind in _PATCHED
-            if kind in source.text
-        }
-        """Kinds of objects of which a kustomization may change the values."""
         folders = [os.path.dirname(path) for path in self._by_path]
         self._top = os.path.commonpath(folders) if folders else None
         """What counts as the repository of files that are in none."""
@@ -74,6 +70,30 @@ class ControllerFiles:
     def tree(self, source: SourceText) -> RepositoryTree | None:
         """The repository of a file."""
         return RepositoryTree.around(source, self._by_path, self._top)
+
+    @cached_property
+    def patched(self) -> set[str]:
+        """Kinds of objects of which a kustomization may change the values."""
+        found: set[str] = set()
+        for source in self.sources:
+            if os.path.basename(source.path) not in TABLE.names or "patch" not in source.text:
+                continue
+            texts = [source.text, *self._texts_of_patches(source)]
+            found.update(kind for kind in _PATCHED for text in texts if kind in text)
+        return found
+
+    def _texts_of_patches(self, kustomization: Source) -> Iterator[str]:
+        """The texts of the files that a kustomization names as patches."""
+        folder, tree = os.path.dirname(os.path.abspath(kustomization.path)), self.tree(kustomization)
+        for root in self.roots(kustomization) if tree is not None else ():
+            named = [item.get("path") for field in _PATCH_FIELDS for item in items_of(root.get(field))]
+            merged_files = root.get("patchesStrategicMerge")
+            named += merged_files.items if merged_files is not None else ()
+            for node in named:
+                path = os.path.normpath(os.path.join(folder, text_of(node)))
+                patch = tree.read_file(path) if tree is not None and text_of(node) else None
+                if patch is not None:
+                    yield patch.text
 
     def roots(self, source: Source) -> list[Node]:
         """The mappings at the top of the documents of a file, those within a text of another language too."""

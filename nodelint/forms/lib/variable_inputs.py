@@ -25,10 +25,14 @@ _OF_VARIABLES = re.compile(
 )
 _ENDS = (".yaml", ".yml", ".json", ".toml", ".ini")
 _OF_ENVIRONMENT = re.compile(
-    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|[\w.-]+\.(?:sh|mk|properties))$"
+    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|jenkinsfile|dockerfile|[\w.-]+\.(?:sh|mk|properties)"
+    r"|\.github/(?:workflows|actions)/[^\n]*\.ya?ml|\.circleci/[^\n]*\.ya?ml"
+    r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
-_HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
+_HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
+_OF_ARGO_CD = "ARGOCD_ENV_"
+"""What Argo CD sets before the variables that an Application gives to a plugin."""
 _SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
 _WORDS = frozenset(
     (
@@ -71,6 +75,7 @@ class VariableInputs:
 
     def list_inputs(self, names: Collection[str]) -> Iterator[InputText]:
         """Yield each place that gives one of some variables a value."""
+        names = {name.removeprefix(_OF_ARGO_CD) for name in names}
         for source in self._list_files() if names else ():
             is_environment = _OF_ENVIRONMENT.search(source.path) is not None
             for name in sorted(names):
@@ -80,6 +85,10 @@ class VariableInputs:
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
         if names and self._further:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
+
+    def list_scripts(self) -> Iterator[Source]:
+        """Yield the scripts, workflows and files of an environment."""
+        return (source for source in self._list_files() if _OF_ENVIRONMENT.search(source.path) is not None)
 
     def _list_files(self) -> list[Source]:
         if self._files is None:
@@ -109,8 +118,10 @@ class VariableInputs:
 
 
 def _assignment_of(name: str) -> re.Pattern[str]:
-    """A line that gives a variable a value, with the lines below it that are part of the value."""
+    """A line that gives a variable a value, with the lines below it that belong to it; or a name with a value."""
+    word = rf"[\"']?{re.escape(name)}[\"']?"
     return re.compile(
-        rf"(?m)^(?P<indent>[ \t]*)(?:export[ \t]+)?[\"']?{re.escape(name)}[\"']?[ \t]*(?::=|\?=|=|:)[^\n]*"
+        rf"(?m)^(?P<indent>[ \t]*)(?:(?:export|ENV|ARG)[ \t]+)?{word}[ \t]*(?::=|\?=|=|:)[^\n]*"
         r"(?:\n(?:(?P=indent)[ \t]+\S[^\n]*|(?P=indent)-[^\n]*))*"
+        rf"|\bname:[ \t]*{word}[ \t]*(?:,|\n)[^\n]*"
     )

@@ -11,6 +11,7 @@ from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.chart_releases import known_layers
 from nodelint.forms.terraform.controller_releases import controller_releases
+from nodelint.forms.terraform.fill import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
@@ -30,9 +31,13 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
         return
     read: list[tuple[int, int]] = []
     modules = files.keep("terraform modules", lambda: Modules(files.sources))
-    file = modules.file(os.path.abspath(source.path)) if "helm_release" in source.text else None
+    installs = "helm_release" in source.text or "enable_karpenter" in source.text
+    file = modules.file(os.path.abspath(source.path)) if installs else None
     if file is not None:
         try:
+            for block, install in _installs_by_addons(file, modules):
+                read.append((block.start, block.end))
+                yield install
             for release in controller_releases(file, modules):
                 block = release.block
                 read.append((block.start, block.end))
@@ -57,6 +62,28 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
             None,
             (),
         )
+
+
+def _installs_by_addons(file: TerraformFile, modules: Modules) -> Iterator[tuple[TerraformBlock, ControllerInstall]]:
+    """Yield what each `module` with `enable_karpenter` gives the chart by `karpenter`; the module gives more itself.
+
+    Raise `BudgetSpent`.
+    """
+    for block in file.blocks:
+        outer = file.attributes(block) if block.kind == "module" else {}
+        config = outer.get("karpenter")
+        if "enable_karpenter" not in outer or config is None or config.kind != "object":
+            continue
+        pairs = zip(config.parts[::2], config.parts[1::2], strict=True)
+        given = [BlockAttribute(str(key.value), value, 0) for key, value in pairs]
+        at = Node(file.source, block.start, block.end, "mapping", "flow")
+        for module in modules.variants(os.path.dirname(os.path.abspath(file.source.path))):
+            evaluator = module.evaluator(file.source)
+            layers, is_known = known_layers(file, block, given, evaluator)
+            version = next((evaluator.value(a.value).value for a in given if a.name == "chart_version"), None)
+            shown = version if isinstance(version, str) else ""
+            install = make_install(at, "the module of add-ons", shown, layers, is_known)
+            yield block, install._replace(at=_first_line(file.source, block.start), is_complete=False)
 
 
 def read_roots(source: Source) -> list[Node]:

@@ -343,8 +343,6 @@ def _code(text: str, start: int, end: int, depth: int) -> TemplatePiece:
 
 
 def _readable(text: str, start: int, end: int, depth: int) -> HclExpression | None:
-    if depth > 8:  # templates in templates
-        raise BadExpression
     try:
         return _whole(text, start, end, depth + 1)
     except BadExpression:

@@ -11,18 +11,24 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.base.tuples import NamedTuple
-from nodelint.files.gate import gate
-from nodelint.files.safe_read import find_top
 from nodelint.forms.input_text import InputText, make_rest
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.terraform.files import may_name
 from nodelint.forms.terraform.fill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.hclstrings import string_end
 from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.forms.terraform.input_places import (
+    ANY,
+    InputPlace,
+    list_steps,
+    narrow,
+    narrow_node,
+    write_lookups_as_indexes,
+)
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
-from nodelint.forms.terraform.terragrunt import NAME as TERRAGRUNT
+from nodelint.forms.terraform.terragrunt_inputs import TerragruntInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.forms.terraform.variables import environment_files
 from nodelint.model.finding import Span
@@ -30,7 +36,6 @@ from nodelint.text import Node, Source, SourceText
 
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
 """A name with what it belongs to; what follows it is looked at, not passed over: an index refers to more."""
-_INDEX = re.compile(r"\[[^\[\]\n]*\]")
 _FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\(([^\n]{0,300})")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
@@ -55,26 +60,12 @@ _OF_POOLS = re.compile(
 """Inputs by which a module shows that it makes pools, unless it makes node groups."""
 
 
-class _Place(NamedTuple):
-    """An expression to follow: where it is written, in which module, and the block around it.
-
-    `call` is the label of the only call of the module that counts; empty where all do.
-    """
-
-    name: str
-    folder: str
-    source: SourceText
-    start: int
-    end: int
-    block: TerraformBlock | None = None
-    call: str = ""
-
-
 class TerraformInputs:
     """Finds inputs among the files of one side."""
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
         self.modules = sources if isinstance(sources, Modules) else Modules(sources)
+        self._terragrunt = TerragruntInputs(self.modules, self._list_outputs)
         self._further: list[str] = []
         """The texts of the files that are named behind a limit."""
 
@@ -85,7 +76,7 @@ class TerraformInputs:
         at = origin.at if origin is not None else node
         path = os.path.abspath(at.source.path)
         call = str(built.label) if built is not None else ""
-        pending: list[_Place] = []
+        pending: list[InputPlace] = []
         if path.endswith(ENDS):
             pending.append(self._place_in_file(path, at.source, at.start, at.end, call))
         else:
@@ -110,7 +101,9 @@ class TerraformInputs:
         """Return some expressions of a block, and the inputs that they refer to."""
         folder = os.path.dirname(os.path.abspath(file.source.path))
         label = ".".join(block.names)
-        return self._follow([_Place(label, folder, file.source, part.start, part.end, block) for part in expressions])
+        return self._follow(
+            [InputPlace(label, folder, file.source, part.start, part.end, block) for part in expressions]
+        )
 
     def list_remote_modules(
         self, source: Source, but: Collection[tuple[str, int]]
@@ -129,8 +122,9 @@ class TerraformInputs:
             if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
                 continue
             text = source.text[block.start : block.end]
-            makes_pools = MAKES_POOLS.search(address if is_release else text) or (
-                not is_release and not _KNOWN_PUBLISHERS.match(address) and any(map(_OF_POOLS.fullmatch, given))
+            is_known = is_release or _KNOWN_PUBLISHERS.match(address)
+            makes_pools = MAKES_POOLS.search(address if is_known else _COMMENT.sub("", text)) or (
+                not is_known and any(map(_OF_POOLS.fullmatch, given))
             )
             lines = range(source.position(block.start).line, source.position(block.end).line + 1)
             if not makes_pools or any(other == source.path and line in lines for other, line in but):
@@ -138,18 +132,18 @@ class TerraformInputs:
             folder = os.path.dirname(path)
             label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
             places = [
-                _Place(f"{label}: {key}", folder, source, value.start, value.end, block)
+                InputPlace(f"{label}: {key}", folder, source, value.start, value.end, block)
                 for key, value in [("chart" if is_release else "source", where), *given.items()]
                 if value is not None and key not in ("depends_on", "providers")
             ]
             yield label, self._follow(places)
 
-    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[_Place]:
+    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[InputPlace]:
         given = file.attributes(block)
         folder = os.path.dirname(os.path.abspath(file.source.path))
         for key in ("count", "for_each"):
             if key in given and self._is_unknown(file, given[key], folder):
-                yield _Place(key, folder, file.source, given[key].start, given[key].end, block, call)
+                yield InputPlace(key, folder, file.source, given[key].start, given[key].end, block, call)
         for caller, calling in self._list_callers(folder, call):
             yield from self._list_repetitions(caller, calling, "")
 
@@ -160,12 +154,12 @@ class TerraformInputs:
         except BudgetSpent:
             return True
 
-    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> _Place:
+    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> InputPlace:
         file = self.modules.file(path)
         block = _find_block(file, start) if file is not None else None
-        return _Place("the value", os.path.dirname(path), source, start, end, block, call)
+        return InputPlace("the value", os.path.dirname(path), source, start, end, block, call)
 
-    def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[_Place]:
+    def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[InputPlace]:
         """The arguments of `templatefile` that the code of a template uses, for each call that may be of the file."""
         name = os.path.basename(path)
         words = set(re.findall(r"[A-Za-z_][\w-]*", code))
@@ -179,17 +173,17 @@ class TerraformInputs:
                     continue
                 for argument in _list_arguments(file, block, words):
                     folder = os.path.dirname(near)
-                    yield _Place("the value", folder, file.source, argument.start, argument.end, block, call)
+                    yield InputPlace("the value", folder, file.source, argument.start, argument.end, block, call)
 
     # -- what expressions refer to
 
-    def _follow(self, places: Iterator[_Place] | Sequence[_Place]) -> list[InputText]:
+    def _follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
         pending = list(places)
-        found: dict[tuple[str, str, int, int], InputText] = {}
+        found: dict[tuple[str, str, int, int, tuple[str, ...]], InputText] = {}
         self._further.clear()
         while pending and len(found) < _MOST:
             place = pending.pop()
-            key = (place.name, place.source.path, place.start, place.end)
+            key = (place.name, place.source.path, place.start, place.end, place.steps)
             if key in found:
                 continue
             span = Span(place.source, place.start, place.end)
@@ -200,7 +194,7 @@ class TerraformInputs:
         rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
         return [*found.values(), *rest]
 
-    def _normalized(self, place: _Place) -> str:
+    def _normalized(self, place: InputPlace) -> str:
         """The words of an expression, without comments and layout."""
         text = place.source.text
         file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
@@ -210,66 +204,65 @@ class TerraformInputs:
         words = [text[token.start : token.end] for token in tokens if token.kind != "nl"]
         return " ".join(words) or " ".join(text[place.start : place.end].split())
 
-    def _list_references(self, place: _Place) -> Iterator[_Place]:
+    def _list_references(self, place: InputPlace) -> Iterator[InputPlace]:
+        if place.source.path.endswith(".hcl"):
+            yield from self._terragrunt.list_references(place)
+            return
         text = _COMMENT.sub(lambda found: " " * len(found[0]), place.source.text[place.start : place.end])
+        text = write_lookups_as_indexes(text)
         for data, word, name, after in dict.fromkeys(_REFERENCE.findall(text)):
-            names = re.findall(r"[A-Za-z_][\w-]*", _INDEX.sub("", after))
+            steps = list_steps(after)
+            if f"{word}.{name}{after}" == text.strip():
+                steps += place.steps
             if data:
                 yield from self._list_blocks(place, "data", (word, name), "")
             elif word == "local":
-                yield from self._list_locals(place, name)
+                yield from self._list_locals(place, name, steps)
             elif word == "var":
-                yield from self._list_variable(place, name)
+                yield from self._list_variable(place, name, steps)
             elif word == "module":
-                yield from self._list_module(place, name, names)
+                yield from self._list_module(place, name, steps)
             elif word in ("each", "count", "self"):
-                yield from self._list_repetition(place, word)
+                yield from self._list_repetition(place, word, [ANY, *steps] if name == "value" else [])
             elif _TYPE.fullmatch(word):
-                yield from self._list_blocks(place, "resource", (word, name), next(iter(names), ""))
+                yield from self._list_blocks(place, "resource", (word, name), next(iter(steps), ""))
         for arguments in _FILE.findall(text):
             yield from self._list_files(place, arguments)
 
-    def _list_locals(self, place: _Place, name: str) -> Iterator[_Place]:
+    def _list_locals(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 value = file.attributes(block).get(name) if block.kind == "locals" else None
                 if value is not None:
-                    yield _Place(
-                        f"local.{name}", place.folder, file.source, value.start, value.end, block, place.call
-                    )
+                    at = place._replace(name=f"local.{name}", source=file.source, block=block)
+                    yield from _list_parts(at, value, steps)
 
-    def _list_repetition(self, place: _Place, word: str) -> Iterator[_Place]:
+    def _list_repetition(self, place: InputPlace, word: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         file = self.modules.file(os.path.abspath(place.source.path))
         given = file.attributes(place.block) if file is not None and place.block is not None else {}
         key = "for_each" if word == "each" else "count"
         if word != "self" and key in given:
-            value = given[key]
-            yield place._replace(name=key, start=value.start, end=value.end)
+            yield from _list_parts(place._replace(name=key), given[key], steps)
 
-    def _list_variable(self, place: _Place, name: str) -> Iterator[_Place]:
+    def _list_variable(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What a variable may be: its default, and what callers, files of variables and Terragrunt give."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind == "variable" and block.names == (name,):
+                    at = InputPlace(f"var.{name}", place.folder, file.source, 0, 0)
                     for key, value in file.attributes(block).items():
                         if key in ("default", "type", "nullable"):
-                            yield _Place(f"var.{name}", place.folder, file.source, value.start, value.end)
+                            yield from _list_parts(at, value, steps if key != "nullable" else ())
         called = False
         for caller, block in self._list_callers(place.folder, place.call):
             called = True
             argument = caller.attributes(block).get(name)
             if argument is not None:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
-                yield _Place(
-                    f"module.{'.'.join(block.names)}: {name}",
-                    folder,
-                    caller.source,
-                    argument.start,
-                    argument.end,
-                    block,
-                )
+                label = f"module.{'.'.join(block.names)}: {name}"
+                yield from _list_parts(InputPlace(label, folder, caller.source, 0, 0, block), argument, steps)
         if not called:
-            yield from self._list_given(place.folder, name)
+            yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
         wanted = re.match(r"module\.(\S+) of ", call)
@@ -278,32 +271,17 @@ class TerraformInputs:
                 if called == folder and (wanted is None or wanted[1] == ".".join(block.names)):
                     yield file, block
 
-    def _list_given(self, folder: str, name: str) -> Iterator[_Place]:
+    def _list_given(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What files of variables and Terragrunt give to a variable of a root module."""
+        folder = place.folder
         given = self.modules.variable_files(folder)
         files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
         for values in (given, *files):
-            if name in values:
-                yield _place_of(f"var.{name}", folder, values[name])
-        home = find_top(folder)
-        for call in self.modules.find_terragrunt_calls(folder):
-            if name in call.given:
-                yield _place_of(f"inputs: {name}", call.folder, call.given[name])
-            for source in self._list_terragrunt_files(call.folder, home or folder):
-                yield _Place(TERRAGRUNT, call.folder, source, 0, len(source.text))
+            for node in narrow_node(values[name], steps) if name in values else ():
+                yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
+        yield from self._terragrunt.list_given(folder, name, steps, place.call)
 
-    def _list_terragrunt_files(self, folder: str, home: str) -> Iterator[Source]:
-        """The files of Terragrunt in a folder and above it, which it may include."""
-        while True:
-            for name in (name for name in gate.names(folder) if name.endswith(".hcl")):
-                source = self.modules.source(os.path.join(folder, name))
-                if source is not None:
-                    yield source
-            if folder in (home, os.path.dirname(folder)):
-                return
-            folder = os.path.dirname(folder)
-
-    def _list_module(self, place: _Place, name: str, output: list[str]) -> Iterator[_Place]:
+    def _list_module(self, place: InputPlace, name: str, output: Sequence[str]) -> Iterator[InputPlace]:
         """The output of a module: as it is written where the module is here, else all that its call says."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
@@ -313,7 +291,7 @@ class TerraformInputs:
                 where = given.get("source")
                 if where is not None and isinstance(where.value, str) and where.value.startswith("."):
                     folder = os.path.normpath(os.path.join(place.folder, where.value))
-                    yield from self._list_outputs(folder, name, output)
+                    yield from self._list_outputs(folder, f"module.{name} of ", output)
                     continue
                 text = file.source.text
                 public = where is not None and _KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
@@ -322,7 +300,7 @@ class TerraformInputs:
                     if is_name and not _OF_NAMES.search(key):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
-                        yield _Place(
+                        yield InputPlace(
                             f"module.{name}: {key}",
                             place.folder,
                             file.source,
@@ -332,17 +310,18 @@ class TerraformInputs:
                             place.call,
                         )
 
-    def _list_outputs(self, folder: str, call: str, output: list[str]) -> Iterator[_Place]:
+    def _list_outputs(self, folder: str, call: str, output: Sequence[str]) -> Iterator[InputPlace]:
+        """The outputs of a module, or the one that is asked for; `call` is the label of the call that counts."""
         for file in self.modules.files(folder):
             for block in file.blocks:
                 value = file.attributes(block).get("value") if block.kind == "output" else None
-                if value is not None and (not output or block.names == (output[0],)):
-                    label = f"module.{call} of "
-                    yield _Place(
-                        f"output {block.names[0]}", folder, file.source, value.start, value.end, block, label
-                    )
+                if value is not None and (not output or output[0] == ANY or block.names == (output[0],)):
+                    at = InputPlace(f"output {block.names[0]}", folder, file.source, 0, 0, block, call)
+                    yield from _list_parts(at, value, output[1:])
 
-    def _list_blocks(self, place: _Place, kind: str, names: tuple[str, str], attribute: str) -> Iterator[_Place]:
+    def _list_blocks(
+        self, place: InputPlace, kind: str, names: tuple[str, str], attribute: str
+    ) -> Iterator[InputPlace]:
         """What a resource is set up with: the attribute that is asked for, if it is written; else all that counts."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
@@ -351,20 +330,19 @@ class TerraformInputs:
                 given = file.attributes(block)
                 label = ".".join((*(("data",) if kind == "data" else ()), *names))
                 if kind == "data":
-                    yield _Place(label, place.folder, file.source, block.start, block.end, block, place.call)
+                    yield InputPlace(label, place.folder, file.source, block.start, block.end, block, place.call)
                     continue
                 wanted = [attribute] if attribute in given else [key for key in given if key not in _NOT_IN_IDENTITY]
                 for key in wanted:
                     value = given[key]
-                    yield _Place(
+                    yield InputPlace(
                         f"{label}: {key}", place.folder, file.source, value.start, value.end, block, place.call
                     )
 
-    def _list_files(self, place: _Place, arguments: str) -> Iterator[_Place]:
+    def _list_files(self, place: InputPlace, arguments: str) -> Iterator[InputPlace]:
         """The files that a function reads, also those that a path with unknown parts may name."""
-        texts = _LITERAL.findall(
-            arguments if re.match(r"\s*(?:join|format)\b", arguments) else arguments.split(",")[0]
-        )
+        is_made = re.match(r"\s*(?:join|format)\b", arguments)
+        texts = _LITERAL.findall(arguments if is_made else _take_first_argument(arguments))
         if not texts:
             return
         pattern = re.sub(r"\$\{path\.\w+\}/?", "", "/".join(texts))
@@ -377,7 +355,7 @@ class TerraformInputs:
         for name in named[:_MOST_NAMED]:
             source = self.modules.source(os.path.join(folder, name))
             if source is not None:
-                yield _Place(
+                yield InputPlace(
                     os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call
                 )
         further = (self.modules.source(os.path.join(folder, name)) for name in named[_MOST_NAMED:])
@@ -388,8 +366,24 @@ _MOST_NAMED = 50
 """Files that one path with unknown parts may name."""
 
 
-def _place_of(name: str, folder: str, value: Node) -> _Place:
-    return _Place(name, folder, value.source, value.start, value.end)
+def _list_parts(at: InputPlace, value: HclExpression, steps: Sequence[str]) -> Iterator[InputPlace]:
+    """The parts of an expression that some steps take; `at` says what it is called, and in which file it stands."""
+    for part, left in narrow(value, steps, at.source.text):
+        yield at._replace(start=part.start, end=part.end, steps=tuple(left))
+
+
+def _take_first_argument(text: str) -> str:
+    """The first of some arguments, up to its comma or to the bracket that closes the call."""
+    depth, at = 0, 0
+    while at < len(text):
+        if text[at] == '"':
+            at = string_end(text, at, len(text))
+            continue
+        if (text[at] in ",)" and depth == 0) or depth < 0:
+            break
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        at += 1
+    return text[:at]
 
 
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:

@@ -44,13 +44,13 @@ class TerragruntCall(NamedTuple):
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
     """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
-    parsed = _ParsedFiles()
+    parsed = ParsedFiles()
     beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)
         if source is None:
             continue
-        file = _TerragruntFile(source, os.path.dirname(path), home, read, budget, parsed)
+        file = TerragruntFile(source, os.path.dirname(path), home, read, budget, parsed)
         module = file.module()
         if module is None:
             continue
@@ -75,7 +75,7 @@ def _find_files(home: str) -> Iterator[str]:
             yield os.path.join(folder, NAME)
 
 
-class _ParsedFile:
+class ParsedFile:
     """The blocks of a file, and the attributes of each: many files include one, and look into it again and again."""
 
     def __init__(self, source: Source) -> None:
@@ -96,20 +96,20 @@ class _ParsedFile:
         return self._bodies[id(block)]
 
 
-class _ParsedFiles:
+class ParsedFiles:
     """The files that were parsed, by the ids of their sources."""
 
     def __init__(self) -> None:
-        self._files: dict[int, _ParsedFile] = {}
+        self._files: dict[int, ParsedFile] = {}
 
-    def parse(self, source: Source) -> _ParsedFile:
+    def parse(self, source: Source) -> ParsedFile:
         """Return a file, parsed once."""
         if id(source) not in self._files:
-            self._files[id(source)] = _ParsedFile(source)  # which keeps the source, so that its id stays its own
+            self._files[id(source)] = ParsedFile(source)  # which keeps the source, so that its id stays its own
         return self._files[id(source)]
 
 
-class _TerragruntFile:
+class TerragruntFile:
     """A file, read as the child in `folder` reads it."""
 
     def __init__(
@@ -119,7 +119,7 @@ class _TerragruntFile:
         home: str,
         read: Reader,
         budget: EvaluationBudget,
-        parsed: _ParsedFiles,
+        parsed: ParsedFiles,
         depth: int = 0,
     ) -> None:
         self.source = source
@@ -160,18 +160,26 @@ class _TerragruntFile:
             given.update({entry.name: entry.value for entry in value.entries if entry.name is not None})
         return given
 
+    def blocks_of(self, kind: str, name: str) -> Iterator[TerraformBlock]:
+        """Yield the blocks of a kind with a name."""
+        yield from (block for block in self.blocks if block.kind == kind and block.names == (name,))
+
+    def text_in(self, block: TerraformBlock, name: str) -> str | None:
+        """Return the text that an attribute of a block comes to; None if it is not known."""
+        return self._text(self._body(block).get(name))
+
     def _text(self, expression: HclExpression | None) -> str | None:
         value = self.evaluator.value(expression).value if expression is not None else None
         return value if isinstance(value, str) else None
 
-    def _included(self) -> Iterator[_TerragruntFile]:
+    def _included(self) -> Iterator[TerragruntFile]:
         for block in self.blocks:
             path = self._text(self._body(block).get("path")) if block.kind == "include" else None
             file = self._open(path, block.start) if path is not None else None
             if file is not None:
                 yield file
 
-    def _open(self, path: str, start: int) -> _TerragruntFile | None:
+    def _open(self, path: str, start: int) -> TerragruntFile | None:
         if self.depth >= _DEEPEST:
             note_limit(self.source.path, _DEEPEST, "files of Terragrunt that include or read each other")
             return None
@@ -180,7 +188,7 @@ class _TerragruntFile:
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None
-        return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.parsed, self.depth + 1)
+        return TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.parsed, self.depth + 1)
 
     def _lookup(self, word: str, name: str) -> Node | None:
         if word != "local":

@@ -16,7 +16,8 @@ from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_
 from nodelint.forms.terraform.hcl import Text, read_literal
 from nodelint.inventory import Inventory, read_inventory
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.buffers import Buffer, State
+from nodelint.lsp.project import Project
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover

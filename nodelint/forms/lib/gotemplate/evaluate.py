@@ -25,7 +25,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
     truth,
 )
 from nodelint.forms.lib.gotemplate.syntax import Action, Block, Branch, Code, Definition, Part, Verbatim
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import Node, SourceText
 
 _MOST = 8_000_000
 """Bytes that a template may come to, with all that its functions make."""
@@ -66,14 +66,26 @@ Holes = Literal["keys", "some keys", "code", "nothing"]
 
 _DEEPEST = 12
 """Templates that include each other."""
+_FIELD_OF_DOT = re.compile(
+    r"\{\{-?\s*(?:if|with|range|else\s+if|else\s+with)\s+\.[A-Za-z]\w*\s*-?\}\}|\{\{-?\s*else\s*-?\}\}"
+)
 _LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
 
 
 def fill(
-    text: str, parts: Iterable[Part], values: Node | None, holes: Holes, definitions: Definitions | None = None
+    text: str,
+    parts: Iterable[Part],
+    values: Node | None,
+    holes: Holes,
+    definitions: Definitions | None = None,
+    defaults: SourceText | None = None,
 ) -> Filled:
-    """Fill a template that was parsed. Raises `BudgetSpent`."""
+    """Fill a template that was parsed. Raises `BudgetSpent`.
+
+    `defaults` are the chart's own values if somebody gives others: an item of a list in these others is whole.
+    """
     filler = _Filler(text, values, holes, definitions or {}, WorkBudget(size=_MOST))
+    filler.defaults = defaults
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
     return Filled(
@@ -101,6 +113,9 @@ class _Filler(TemplateEvaluator):
         self.holes = holes
         self.left_out = 0
         self.free = False
+        self.defaults: SourceText | None = None
+        self.whole: object = None
+        """The item of a list that no other values add to."""
         self.printed = 0
         self.out: list[str] = []
         self.length = 0
@@ -260,7 +275,9 @@ class _Filler(TemplateEvaluator):
             given = (key, item) if len(branch.variables) > 1 else (item,)
             self.scopes.append(dict(zip(branch.variables, given, strict=False)))
             self.dot = item
+            whole, self.whole = self.whole, item if value.kind == "sequence" else self.whole
             self.fill_parts(branch.body)
+            self.whole = whole
             self.scopes.pop()
         self.dot = dot
 
@@ -289,7 +306,7 @@ class _Filler(TemplateEvaluator):
         """What stands for a block that prints nothing, for the value it asks for is empty."""
         first, end = block.branches[0].code, block.end
         body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
-        if "\n" not in body:
+        if "\n" not in body or self.is_final(block):
             return
         self.left_out += 1
         if self.holes == "nothing" or (self.holes == "some keys" and self.left_out % 2):
@@ -302,6 +319,16 @@ class _Filler(TemplateEvaluator):
         for indent, key in keys:
             self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
 
+    def is_final(self, block: Block) -> bool:
+        """Whether a block asks for a field of an item that somebody wrote for this chart: helm merges no lists."""
+        item = self.dot
+        if not isinstance(item, Node) or item is not self.whole or item.kind != "mapping":
+            return False
+        if self.defaults is None or item.source is self.defaults or any(entry.name is None for entry in item.entries):
+            return False
+        codes = (self.text[branch.code.start : branch.code.end] for branch in block.branches)
+        return all(_FIELD_OF_DOT.fullmatch(code) for code in codes)
+
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
         """As of `TemplateEvaluator`; what of it is not known stays template code, and holes are filled as in here."""
         if self.depth >= _DEEPEST:
@@ -309,7 +336,7 @@ class _Filler(TemplateEvaluator):
         inner = _Filler(text, self.values, self.holes, self.definitions, self.budget)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
         inner.included = self.included
-        inner.left_out = self.left_out
+        inner.left_out, inner.defaults, inner.whole = self.left_out, self.defaults, self.whole
         inner.fill_parts(parts)
         self.left_out = inner.left_out
         pairs = zip(inner.out, inner.segments, strict=True)

@@ -1,0 +1,117 @@
+"""Places of expressions that an unknown value of Terraform depends on, and the parts of maps that references take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.text import Node, SourceText
+
+ANY = "*"
+"""A step to each value of a map or list: which one is taken is not known."""
+_STEP = re.compile(r"\.([\w-]+|\*)|\[\s*(?:\"([^\"$%]*)\"|(\d+))\s*\]|\[[^\[\]\n]*\]")
+_LOOKUP = re.compile(r"\blookup\(\s*([A-Za-z_][\w.\-\[\]\"]*)\s*,\s*(\"[^\"$%]*\")")
+_OF_ITEMS = ("list", "map", "set")
+
+
+class InputPlace(NamedTuple):
+    """An expression to follow: where it is written, in which module, and the block around it.
+
+    `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of
+    its value that is taken.
+    """
+
+    name: str
+    folder: str
+    source: SourceText
+    start: int
+    end: int
+    block: TerraformBlock | None = None
+    call: str = ""
+    steps: tuple[str, ...] = ()
+
+
+def list_steps(text: str) -> list[str]:
+    """Return the steps of what follows a name: `.a`, `["a"]`, `[0]`."""
+    return [next(filter(None, found.groups()), ANY) for found in _STEP.finditer(text)]
+
+
+def write_lookups_as_indexes(text: str) -> str:
+    """Return an expression in which `lookup(map, "key")` takes its key as `map["key"]` does."""
+    return _LOOKUP.sub(r"lookup(\1[\2]", text)
+
+
+def narrow(expression: HclExpression, steps: Sequence[str], text: str) -> Iterator[tuple[HclExpression, list[str]]]:
+    """Yield the parts of an expression that make what some steps take of its value, each with the steps left."""
+    kind, parts = expression.kind, expression.parts
+    if not steps:
+        yield expression, []
+    elif kind == "object":
+        yield from _narrow_object(expression, steps, text)
+    elif kind == "list" and (steps[0] == ANY or steps[0].isdigit()):
+        chosen = parts if steps[0] == ANY else parts[int(steps[0]) : int(steps[0]) + 1]
+        for part in chosen:
+            yield from narrow(part, steps[1:], text)
+    elif kind == "call" and expression.value == "merge" and steps[0] != ANY:
+        yield from _narrow_merge(parts, steps, text)
+    elif kind == "call" and expression.value == "object" and parts:
+        yield from narrow(parts[0], steps, text)
+    elif kind == "call" and expression.value in _OF_ITEMS and parts:
+        yield from narrow(parts[0], steps[1:], text)
+    elif kind == "call" and expression.value == "optional":
+        for part in parts:
+            yield from narrow(part, steps, text)
+    else:
+        yield expression, list(steps)
+
+
+def _narrow_object(
+    expression: HclExpression, steps: Sequence[str], text: str
+) -> Iterator[tuple[HclExpression, list[str]]]:
+    keys = [_key_of(key, text) for key in expression.parts[::2]]
+    values = expression.parts[1::2]
+    if None in keys and steps[0] != ANY:
+        yield expression, list(steps)
+        return
+    for key, value in zip(keys, values, strict=True):
+        if steps[0] in (ANY, key):
+            yield from narrow(value, steps[1:], text)
+
+
+def _narrow_merge(
+    parts: Sequence[HclExpression], steps: Sequence[str], text: str
+) -> Iterator[tuple[HclExpression, list[str]]]:
+    """The later map counts; what is before one that has the key for certain does not."""
+    for part in reversed(parts):
+        yield from narrow(part, steps, text)
+        if part.kind == "object":
+            keys = [_key_of(key, text) for key in part.parts[::2]]
+            if steps[0] in keys and None not in keys:
+                return
+
+
+def _key_of(key: HclExpression, text: str) -> str | None:
+    """The key of an object as it is written; None where it is worked out."""
+    written = text[key.start : key.end].strip('"')
+    return (
+        written if re.fullmatch(r"[\w.\-/: ]+", written) and not text[key.start : key.end].startswith("(") else None
+    )
+
+
+def narrow_node(node: Node, steps: Sequence[str]) -> Iterator[Node]:
+    """Yield the parts of a value that some steps take; the value itself where it has no such parts."""
+    if not steps or node.kind == "scalar":
+        yield node
+    elif node.kind == "mapping":
+        for entry in node.entries:
+            if steps[0] in (ANY, entry.name):
+                yield from narrow_node(entry.value, steps[1:])
+    elif steps[0] == ANY or steps[0].isdigit():
+        items = node.items if steps[0] == ANY else node.items[int(steps[0]) : int(steps[0]) + 1]
+        for item in items:
+            yield from narrow_node(item, steps[1:])
+    else:
+        yield node

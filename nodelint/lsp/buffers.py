@@ -1,0 +1,86 @@
+"""Texts that are open in an editor, one version of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+
+from pygls.uris import to_fs_path
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.registry import TABLE
+from nodelint.lsp.positions import LineIndex
+from nodelint.text import Source
+
+
+class Buffer:
+    """One version of a text that is open in the editor."""
+
+    def __init__(self, uri: str, version: int | None, text: str, encoding: str) -> None:
+        self.uri = uri
+        self.version = version
+        self.text = text
+        self.encoding = encoding
+        self.path = _path(uri)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether it is a file, and not a text that has no name yet."""
+        return self.path != self.uri
+
+    @cached_property
+    def source(self) -> Source:
+        """The text as it is judged."""
+        source = Source.from_text(self.path, self.text)
+        if self.on_disk:
+            source.part = TABLE.is_part(self.path)
+        return source
+
+    @property
+    def source_read(self) -> Source | None:
+        """The same where it has been read already."""
+        return self.__dict__.get("source")
+
+    def take(self, source: Source) -> None:
+        """Have a source that has become that of this text."""
+        self.__dict__["source"] = source
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        return LineIndex(self.text, self.encoding)
+
+    def take_lines(self, lines: LineIndex) -> None:
+        """Have lines that are known to be those of this text."""
+        self.__dict__["lines"] = lines
+
+
+def speaks_of_files(uri: str) -> bool:
+    """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
+    return uri.startswith(("file:", "untitled:"))
+
+
+def _path(uri: str) -> str:
+    path = file_path(uri)
+    return uri if path is None else os.path.normpath(path)
+
+
+def file_path(uri: str) -> str | None:
+    """The path of a file's URI; None for another URI, and for one that no file can have."""
+    try:
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+    except ValueError:  # `file://[`: an address that is not one
+        return None
+    return None if path is None or "\0" in path else path
+
+
+class State(NamedTuple):
+    """What there is to judge at one moment.
+
+    `number` counts every change, `disk` those on disk that the editor told of.
+    """
+
+    buffers: Mapping[str, Buffer] = {}
+    folders: tuple[str, ...] = ()
+    number: int = 0
+    disk: int = 0

@@ -1,0 +1,169 @@
+"""Open texts of one configuration and repository, and what can be said of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.config.session import Session
+from nodelint.inventory import Inventory, build
+from nodelint.lint import autofix, baseline, engine
+from nodelint.lint.fingerprints import Known
+from nodelint.lint.incremental import ResultCaches
+from nodelint.lint.proven_fixes import Prover
+from nodelint.lsp.around import build_around
+from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.positions import LineIndex
+from nodelint.model.documents import objects
+from nodelint.model.gap import Gap
+from nodelint.model.manifest import Object
+from nodelint.plan.fix_drift import find_moved
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule
+from nodelint.text import Source, SourceText
+
+
+class Setup(NamedTuple):
+    """What a configuration makes of a run; `known` are findings that are not reported, None without a baseline."""
+
+    session: Session
+    rules: Mapping[str, Rule]
+    selection: engine.Selection
+    target: engine.Target
+    known: tuple[baseline.KnownFinding, ...] | None = None
+
+
+class View:
+    """Open texts of one configuration and repository, and what can be said of them.
+
+    `home` is the folder from which the files are named.
+    """
+
+    def __init__(self, setup: Setup, buffers: Sequence[Buffer], home: str) -> None:
+        self.setup = setup
+        self.buffers = buffers
+        self.home = home
+        self.beside: list[Source] = []
+        self.folder_files: Sequence[str] = ()
+        self.pause: Callable[[], None] = lambda: None
+        self.memory: ResultCaches | None = None
+        self.marks: dict[str, Known] = {}
+        self._lines: dict[tuple[int, str], LineIndex] = {}
+        self._fixed: dict[str, autofix.Fixed] = {}
+
+    @property
+    def target(self) -> engine.Target:
+        return self.setup.target
+
+    @property
+    def request(self) -> engine.LintRequest:
+        """What a run over its texts asks."""
+        return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """What is built of the texts, with the files around them that this takes."""
+        return build_around([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
+
+    @cached_property
+    def report(self) -> engine.Report:
+        """What is wrong, in all of its texts, less what the baseline knows."""
+        sources = [buffer.source for buffer in self.buffers]
+        report = engine.lint(
+            sources,
+            self.request,
+            pause=self.pause,
+            memory=self.memory,
+            built=self.inventory.built,
+        )
+        file = self.setup.session.settings.baseline
+        if self.setup.known is None or file is None:
+            return report
+        return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
+
+    def same_as(self, other: View) -> bool:
+        """Whether both say the same, because they are made of the very same things."""
+        if self.inventory.built or other.inventory.built:  # their values may have changed on disk
+            return False
+        mine = (*self.setup[1:], self.buffers, self.home, self.beside)
+        return mine == (*other.setup[1:], other.buffers, other.home, other.beside)
+
+    def results(self, buffer: Buffer) -> list[engine.Result]:
+        """What is wrong in one text."""
+        return self._by_source.get(id(buffer.source), [])
+
+    def gaps(self, buffer: Buffer) -> list[Gap]:
+        """Return what of one text is not judged, or not built."""
+        path = buffer.source.path
+        skipped = (gap for gap in self.report.skipped if gap.rule is None)
+        found = {(gap.line, gap.sentence): gap for gap in (*self.inventory.gaps, *skipped) if gap.path == path}
+        return list(found.values())
+
+    @cached_property
+    def _by_source(self) -> dict[int, list[engine.Result]]:
+        found: dict[int, list[engine.Result]] = {}
+        for result in self.report.places:
+            found.setdefault(id(result.finding.at.source), []).append(result)
+        return found
+
+    def fixed(self, buffer: Buffer) -> autofix.Fixed:
+        """What `nodelint check --fix` makes of one text."""
+        if buffer.uri not in self._fixed:
+            others = [other.source for other in self.buffers if other is not buffer]
+            request = self.request._replace(context_sources=[*others, *self.beside])
+            prover = Prover(request, build, find_moved)
+            self._fixed[buffer.uri] = autofix.fix([buffer.source], request, prove=prover)
+        return self._fixed[buffer.uri]
+
+    def offered(self, result: engine.Result) -> engine.Result:
+        """A finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
+        return self._offered.get(_offer_key(result), result)
+
+    @cached_property
+    def _offered(self) -> dict[tuple[object, ...], engine.Result]:
+        def build_again(sources: Sequence[Source]) -> Inventory:
+            return build_around(sources, self.beside, self.folder_files)
+
+        sources = [buffer.source for buffer in self.buffers]
+        prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
+        return {_offer_key(result): result for result in prover(sources, self.report).places}
+
+    @cached_property
+    def _objects(self) -> dict[int, list[Object]]:
+        sources = [*(buffer.source for buffer in self.buffers), *self.beside]
+        return {id(source): list(objects(source)) for source in sources}
+
+    @cached_property
+    def built(self) -> list[Object]:
+        """The objects that are built of the texts: of templates with their values, say."""
+        return [obj for built in self.inventory.built for obj in objects(built.source)]
+
+    def objects(self, buffer: Buffer) -> list[Object]:
+        """Karpenter's objects in one text; those that `context` knows."""
+        return self._objects.get(id(buffer.source), [])
+
+    @cached_property
+    def context(self) -> Context:
+        """What rules may ask, to be asked by whoever explains."""
+        every = [*(obj for found in self._objects.values() for obj in found), *self.built]
+        return Context(every, self.target)
+
+    def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
+        """The lines of a source, as an editor shows them."""
+        opened = self.buffer_of(source)
+        if opened is not None:
+            return opened.lines
+        key = id(source), encoding
+        if key not in self._lines:
+            self._lines[key] = LineIndex(source.text, encoding, hides_bom=True)
+        return self._lines[key]
+
+    def buffer_of(self, source: SourceText) -> Buffer | None:
+        """The open text that a source is of."""
+        return next((buffer for buffer in self.buffers if buffer.source is source), None)
+
+
+def _offer_key(result: engine.Result) -> tuple[object, ...]:
+    return result.rule.name, result.span, result.finding.message

@@ -1,0 +1,175 @@
+"""A pool compared with its class: what becomes of its nodes, and what it can launch after the change."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.karpenter.resolve import resolve
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.placeholder_names import canonical_code
+from nodelint.plan.pool_details import find_effects, find_never_stored
+from nodelint.plan.reasons import NOTHING as UNTOUCHED
+from nodelint.plan.reasons import Verdict, keep_static
+from nodelint.plan.refusals import find_refusal, refusals
+from nodelint.plan.stops import LaunchStop, find_stop
+from nodelint.plan.uncompared import is_known
+from nodelint.plan.verdict import Sides, verdict
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.gap import Gap
+    from nodelint.model.manifest import NodePool
+    from nodelint.plan.effects import Effect
+    from nodelint.plan.matching import Pair
+    from nodelint.plan.outcome import PlanOptions
+    from nodelint.plan.refusals import Refusal
+    from nodelint.rule.context import Context
+
+
+class PoolComparison(NamedTuple):
+    """What becomes of a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
+
+    found: Verdict
+    after: Resolution | None
+    effects: Sequence[Effect] = ()
+    stopped_before: LaunchStop | None = None
+    stopped: LaunchStop | None = None
+    never_stored: str | None = None
+
+
+class PoolComparer:
+    """Compares pools of both sides; `classes` are the pairs of all classes, `gaps` those that a side cannot read."""
+
+    def __init__(
+        self,
+        options: PlanOptions,
+        contexts: tuple[Context, Context],
+        classes: Sequence[Pair],
+        gaps: Collection[int],
+    ) -> None:
+        self.options = options
+        self.old, self.new = contexts
+        self.classes = classes
+        self.now = {id(pair.old): pair for pair in classes if pair.change in ("changed", "unchanged")}
+        here = {pair.new.name for pair in classes if pair.new is not None}
+        # What a side cannot read is not gone.
+        self.gone = {pair.old.name for pair in classes if pair.old is not None and id(pair.old) not in gaps} - here
+        self.faults: dict[int, str | None] = {}
+        self.refused: dict[int, list[Refusal]] = {}
+
+    def compare(
+        self, sides: Sides, before: Resolution, written: NodePool, is_refused: bool, moved: bool
+    ) -> PoolComparison:
+        """Compare a pool and its class; `written` is the pool of the new side, which may be refused."""
+        old, new, old_class, new_class = sides.pool, sides.new_pool, sides.node_class, sides.new_class
+        same_class = new_class is old_class or new_class is None
+        is_gone = old_class is not None and new_class is None and class_name(new) == class_name(old)
+        if new is old and same_class and not moved and not is_gone:
+            return PoolComparison(UNTOUCHED, before)
+        after: Resolution | None = self._after(written, old if is_refused else written, new_class)
+        assert after is not None
+        running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(old.name)))
+        found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
+        effects = find_effects(self.options, old, new, found, before, after)
+        stopped_before = self.find_stop(old_class, before)
+        stopped = self.find_stop(new_class, after, new, is_gone)
+        acts = found.replaced != "none" or bool(effects)
+        never_stored = find_never_stored(self.options, old, old_class) if acts else None
+        if never_stored is not None and not running:
+            found, effects = UNTOUCHED, []
+        if stopped is not None and stopped.of_class:
+            after = None
+            found = keep_static(found) if stopped.of_images else found
+        return PoolComparison(found, after, effects, stopped_before, stopped, never_stored)
+
+    def find_stop(
+        self,
+        node_class: EC2NodeClass | None,
+        resolution: Resolution,
+        pool: NodePool | None = None,
+        is_gone: bool = False,
+    ) -> LaunchStop | None:
+        """Return why a pool can launch nothing with a class; None if it can. `pool` is one of the new side."""
+        ref = pool.class_ref if pool is not None else None
+        if node_class is None:
+            is_gone = is_gone or (ref is not None and ref.name in self.gone)
+            return (
+                LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
+                if is_gone and ref is not None
+                else None
+            )
+        if node_class.version != "v1" or not is_known(node_class):
+            return find_stop(resolution)
+        if id(node_class) not in self.faults:
+            release = self.options.release if pool is not None else self.options.old_release
+            self.faults[id(node_class)] = find_refusal(node_class, release, self.options.schemas)
+        fault = self.faults[id(node_class)]
+        if fault is not None:
+            return LaunchStop(f"the API server refuses its EC2NodeClass `{node_class.name}`: {fault}", of_class=True)
+        return find_stop(resolution)
+
+    def is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
+        """Whether a pool and its class are the same on both sides."""
+        node_class = self.now.get(id(old_class))
+        changes = pool.change, node_class.change if node_class is not None else None
+        return changes == ("unchanged", "unchanged") and node_class is not None and node_class.new is written_class
+
+    def find_class_now(
+        self,
+        old_pool: NodePool,
+        new_pool: NodePool,
+        old_class: EC2NodeClass | None,
+        pool: NodePool,
+        gap: Gap | None,
+    ) -> tuple[EC2NodeClass | None, list[Refusal]]:
+        """The class that the pool has in the end, and why an update of it is refused."""
+        if gap is not None:
+            return None, []
+        if old_class is None or class_name(pool) != class_name(old_pool):
+            return (None if pool is old_pool else self.new.node_class(new_pool)), []
+        pair = self.now.get(id(old_class))
+        if pair is None:
+            return None, []
+        if pair.change == "unchanged":
+            return old_class, []
+        refused = self.list_refusals(pair)
+        assert isinstance(pair.new, EC2NodeClass)
+        return (old_class if refused else pair.new), refused
+
+    def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
+        """What the pool launches in the end: as the new side has it, but for what is refused."""
+        if pool is written and node_class is self.new.node_class(written):
+            return self.new.resolution(written)
+        return self.resolve(pool, node_class)
+
+    def resolve(self, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
+        options, facts = self.options, self.new.facts
+        images = self.new.images(node_class) if node_class is not None else None
+        return resolve(pool, node_class, self.new.catalog, options.release, options.kubernetes, None, facts, images)
+
+    def find_stored_class(self, node_class: EC2NodeClass | None) -> EC2NodeClass | None:
+        """Return a class of the new side as the cluster holds it: the old one if its update is refused."""
+        pair = next((pair for pair in self.classes if pair.new is node_class and node_class is not None), None)
+        if pair is None or pair.change != "changed" or not self.list_refusals(pair):
+            return node_class
+        return pair.old if isinstance(pair.old, EC2NodeClass) else node_class
+
+    def list_refusals(self, pair: Pair) -> list[Refusal]:
+        known = self.refused.get(id(pair.new))
+        if known is None:
+            assert pair.new is not None
+            known = refusals(pair.old, pair.new, self.options.release, self.options.schemas)
+            self.refused[id(pair.new)] = known
+        return known
+
+
+def class_name(pool: NodePool) -> object:
+    """What a pool calls its class; a placeholder as it is written."""
+    ref = pool.class_ref
+    if ref is None or isinstance(ref.name, str) or ref.name is None:
+        return ref.name if ref is not None else None
+    name = ref.node.get("name")
+    return canonical_code(name.unquoted) if name is not None else None

@@ -1,0 +1,179 @@
+"""What a simulation has changed: nodes that are gone, and pods on other nodes and on new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY
+from nodelint.why.constraints import Constraint
+from nodelint.why.fleet import Fleet, LaunchPool
+from nodelint.why.label_index import ConstraintIndex, PodIndex
+from nodelint.why.pod_counts import required_anti_affinity
+from nodelint.why.pods import ClusterPod
+from nodelint.why.rooms import FilledRooms
+from nodelint.why.shapes import Shape
+from nodelint.why.state import NodeState, node_label
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.pods import HostPort, Pod
+
+
+class NewNode:
+    """A node that a simulation launches: its pool, the pods on it, the types left, and the domains it can be in.
+
+    `profiles` are the profiles of its pods: pods that ask alike change nothing about which types there are.
+    """
+
+    def __init__(self, pool: LaunchPool) -> None:
+        self.pool = pool
+        self.pods: list[ClusterPod] = []
+        self.merged: Pod | None = None
+        self.profiles: frozenset[object] = frozenset()
+        self.types: TypeSet = NONE
+        self.domains: dict[str, frozenset[str]] = {}
+
+
+class MovedCounts:
+    """How many pods a constraint counts by domain: those that run, and what a simulation has changed."""
+
+    __slots__ = ("_base", "_changes")
+
+    def __init__(self, base: Mapping[str, int], changes: Mapping[str, int]) -> None:
+        self._base = base
+        self._changes = changes
+
+    def of_domain(self, domain: str) -> int:
+        """Return how many pods are in a domain."""
+        return self._base.get(domain, 0) + self._changes.get(domain, 0)
+
+    def list_domains(self) -> set[str]:
+        """Return the domains in which pods are or were."""
+        return {*self._base, *self._changes}
+
+    def are_all_zero(self) -> bool:
+        """Whether no domain has a pod."""
+        return not any(self.of_domain(domain) > 0 for domain in (*self._changes, *self._base))
+
+
+class Admission:
+    """Which domains a constraint lets a pod be in, one by one. `least`: the fewest pods of a domain, for a spread."""
+
+    __slots__ = ("_alone", "_least", "constraint", "counts", "selects_itself")
+
+    def __init__(self, constraint: Constraint, counts: MovedCounts, selects_itself: bool, least: int) -> None:
+        self.constraint = constraint
+        self.counts = counts
+        self.selects_itself = selects_itself
+        self._least = least
+        self._alone = constraint.what == AFFINITY and selects_itself and counts.are_all_zero()
+
+    def admits(self, domain: str) -> bool:
+        """Whether the pod may be in a domain."""
+        count = self.counts.of_domain(domain)
+        if self.constraint.what == ANTI_AFFINITY:
+            return count <= 0
+        if self.constraint.what == AFFINITY:
+            return count > 0 or self._alone
+        return count + self.selects_itself - self._least <= self.constraint.skew
+
+    def emptiest(self, domains: frozenset[str]) -> str:
+        """Return the one of some domains with the fewest pods."""
+        return min(domains, key=lambda domain: (self.counts.of_domain(domain), domain))
+
+
+class Moves:
+    """The changes of one simulation, in which some nodes are removed."""
+
+    def __init__(self, fleet: Fleet, removed: Sequence[NodeState]) -> None:
+        self.fleet = fleet
+        self.removed = removed
+        self.removed_ids = frozenset(id(node) for node in removed)
+        self.filled = FilledRooms()
+        self.moved: list[tuple[ClusterPod, NodeState]] = []
+        self.new: list[NewNode] = []
+        self._gone: PodIndex[NodeState] = PodIndex()
+        self._gone_repelling: dict[str, list[NodeState]] = {}
+        self._placed: PodIndex[NodeState | NewNode] = PodIndex()
+        self._repelling: ConstraintIndex[NodeState | NewNode] = ConstraintIndex()
+        self._holders_of_repelling: dict[str, list[NodeState | NewNode]] = {}
+        self._ports: dict[int, list[HostPort]] = {}
+        for node in removed:
+            for pod in node.pods:
+                if pod.is_active and pod.is_reschedulable:
+                    self._gone.add(pod.namespace, pod.labels, node)
+                    for constraint in required_anti_affinity(pod):
+                        self._gone_repelling.setdefault(constraint.group, []).append(node)
+
+    @property
+    def work(self) -> int:
+        """Return how many pods and constraints were looked at."""
+        return self._gone.work + self._placed.work + self._repelling.work
+
+    def move(self, pod: ClusterPod, shape: Shape, node: NodeState) -> None:
+        """Put a pod onto a node that is there."""
+        self.filled.take(node, shape.needed)
+        self.moved.append((pod, node))
+        if shape.pod.ports:
+            self._ports.setdefault(id(node), []).extend(shape.pod.ports)
+        self.add(pod, node)
+
+    def add(self, pod: ClusterPod, holder: NodeState | NewNode) -> None:
+        """Let constraints count a pod on a node that is there, or on a new one."""
+        self._placed.add(pod.namespace, pod.labels, holder)
+        for constraint in required_anti_affinity(pod):
+            self._repelling.add(constraint, holder)
+            self._holders_of_repelling.setdefault(constraint.group, []).append(holder)
+
+    def clashes(self, node: NodeState, shape: Shape) -> bool:
+        """Whether a pod that was moved to a node takes a port that another one needs."""
+        taken = self._ports.get(id(node), ())
+        return any(port.clashes(other) for port in shape.pod.ports for other in taken)
+
+    def count(self, constraint: Constraint, shape: Shape) -> MovedCounts:
+        """Return how many pods a constraint counts by domain, as the simulation has moved them."""
+        counts_node = self.fleet.counted_nodes(constraint, shape)
+        changes: dict[str, int] = {}
+        for node in self._gone.selected(constraint):
+            domain = node_label(node, constraint.key)
+            if domain is not None and (counts_node is None or counts_node.get(id(node), True)):
+                changes[domain] = changes.get(domain, 0) - 1
+        for holder in self._placed.selected(constraint):
+            domain = _domain_of(holder, constraint.key)
+            if domain is not None:
+                changes[domain] = changes.get(domain, 0) + 1
+        return MovedCounts(self.fleet.count(constraint, shape), changes)
+
+    def repelling(self, pod: ClusterPod) -> Iterator[Constraint]:
+        """Yield the required anti-affinity of other pods that is against this one, each once."""
+        known: set[str] = set()
+        moved = (constraint for constraint, _ in self._repelling.selecting(pod.namespace, pod.labels))
+        for constraint in (*self.fleet.counts.repelling_for(pod), *moved):
+            if constraint.group not in known:
+                known.add(constraint.group)
+                yield constraint
+
+    def repels(self, constraint: Constraint, domain: str) -> bool:
+        """Whether a pod with an anti-affinity is in a domain, as the simulation has moved pods."""
+        there = self.fleet.counts.repelled_domains(constraint).get(domain, 0)
+        if there:
+            gone = self._gone_repelling.get(constraint.group, ())
+            there -= sum(node_label(node, constraint.key) == domain for node in gone)
+        if there > 0:
+            return True
+        holders = self._holders_of_repelling.get(constraint.group, ())
+        return any(_domain_of(holder, constraint.key) == domain for holder in holders)
+
+    def repels_on(self, constraint: Constraint, new: NewNode) -> bool:
+        """Whether a pod with an anti-affinity is on a new node."""
+        return any(holder is new for holder in self._holders_of_repelling.get(constraint.group, ()))
+
+
+def _domain_of(holder: NodeState | NewNode, key: str) -> str | None:
+    """Return the domain of a node, also of a new one where it can be in one alone."""
+    if isinstance(holder, NodeState):
+        return node_label(holder, key)
+    only = holder.domains.get(key, frozenset())
+    return next(iter(only)) if len(only) == 1 else None

@@ -1,0 +1,75 @@
+"""What a pod of a cluster requests: `PodRequests` of k8s.io/component-helpers.
+
+`fit` reads the same of a manifest, node by node. Here each pod has a copy of its own, and most of them differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nodelint.fit.pods import POD_LEVEL
+from nodelint.model.quantities import ONE, billionths
+from nodelint.why.values import Plain, mapping, mappings
+
+
+def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
+    """Return what a pod requests in billionths, itself as one of `pods`, and what of that is not known."""
+    unknown: list[str] = []
+    total: dict[str, int] = {}
+    for container in mappings(spec.get("containers")):
+        _add(total, _of_container(container, unknown))
+    sidecars: dict[str, int] = {}
+    at_start: dict[str, int] = {}
+    for container in mappings(spec.get("initContainers")):
+        own = _of_container(container, unknown)
+        if container.get("restartPolicy") == "Always":
+            _add(total, own)
+            _add(sidecars, own)
+            own = sidecars
+        else:
+            _add(own, sidecars)
+        _raise(at_start, own)
+    _raise(total, at_start)
+    _state_for_pod(total, mapping(spec.get("resources")), unknown)
+    _add(total, _amounts(spec.get("overhead"), unknown))
+    total["pods"] = ONE
+    return total, unknown
+
+
+def _state_for_pod(total: dict[str, int], stated: Plain, unknown: list[str]) -> None:
+    """Let what the pod states for all of its containers replace what they add up to."""
+    if not stated:
+        return
+    requests = _amounts(stated.get("requests"), unknown)
+    for resource, amount in _amounts(stated.get("limits"), unknown).items():
+        requests.setdefault(resource, total.get(resource, amount))
+    whole = (resource for resource in requests if resource in POD_LEVEL or resource.startswith("hugepages-"))
+    total.update({resource: requests[resource] for resource in whole})
+
+
+def _of_container(container: Plain, unknown: list[str]) -> dict[str, int]:
+    stated = mapping(container.get("resources"))
+    return {**_amounts(stated.get("limits"), unknown), **_amounts(stated.get("requests"), unknown)}
+
+
+def _amounts(value: object, unknown: list[str]) -> dict[str, int]:
+    found = {}
+    for name, amount in mapping(value).items():
+        try:
+            known = isinstance(amount, (int, float, str)) and not isinstance(amount, bool)
+            found[str(name)] = max(billionths(str(amount)), 0) if known else 0
+        except ValueError:
+            known, found[str(name)] = False, 0
+        if not known:
+            unknown.append(f"the amount of {name} is not known")
+    return found
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for resource, amount in more.items():
+        total[resource] = total.get(resource, 0) + amount
+
+
+def _raise(total: dict[str, int], least: Mapping[str, int]) -> None:
+    for resource, amount in least.items():
+        total[resource] = max(total.get(resource, amount), amount)
