@@ -61,9 +61,6 @@ _INSIDE = re.compile(
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-<<<<<<< HEAD
-=======
->>>>>>> main
     places = set()
     for install in context.installs:
         for setting in install.find("CLUSTER_ENDPOINT"):
