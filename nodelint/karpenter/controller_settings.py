@@ -24,11 +24,7 @@ __all__ = [
     "UnreadValue",
     "helm_release_of",
     "namespace_of",
-<<<<<<< HEAD
     "place_in",
-=======
-    "shown_paths",
->>>>>>> main
     "unread_values",
 ]
 
@@ -48,7 +44,7 @@ _FORMER = {
 }
 
 
-def shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
+def _shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
     """Return the paths of the files in which a rule about installations can point at a value."""
     return {source.path, *(file.path for file in files if any(word in file.text for word in MENTIONS))}
 
@@ -116,7 +112,7 @@ def place_in(
 
     None if another text holds it. What is rendered of a file has the file's path and other offsets.
     """
-    is_shown = node is not None and node.source.path in shown_paths(source, files)
+    is_shown = node is not None and node.source.path in _shown_paths(source, files)
     at = node if node is not None and is_shown else install.at
     if at.source.path != source.path or at.source.text != source.text:
         return None

@@ -19,11 +19,7 @@ from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
-<<<<<<< HEAD
 _COMMAND = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
-=======
-_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template)\b[^;|&]{0,2000}karpenter")
->>>>>>> main
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""

@@ -8,13 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
-<<<<<<< HEAD
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, helm_commands, join_lines
-from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting
-=======
-from nodelint.forms.lib.chart_commands import helm_commands, join_lines
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting, read_setting_text
->>>>>>> main
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.lib.values import merged
 from nodelint.model.controller_settings import ControllerInstall
@@ -40,13 +35,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     text, tree = join_lines(source.text), files.tree(source)
     for command in helm_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
-<<<<<<< HEAD
         if "#" not in text[begins : command.start()] and re.match(INSTALLS, command[0]):
-=======
-        if "#" not in text[begins : command.start()] and re.match(
-            r"helm\s+(?:upgrade|install|template)\b", command[0]
-        ):
->>>>>>> main
             yield _Command(source, text, command, tree).read()
 
 

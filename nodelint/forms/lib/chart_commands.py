@@ -9,7 +9,9 @@ from itertools import pairwise
 _FLAGS = r"(?:--?[\w-]++(?:=\S++)?[ \t]+(?:(?!upgrade|install|template|pull)[^\s-]\S*+[ \t]+)?){0,5}"
 """Flags before the verb: `--kube-context main`, `-n karpenter`, `--debug`."""
 
-INSTALLS = rf"helm[ \t]+{_FLAGS}(?:upgrade|install)\b"
+INSTALLS = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template)\b"
+"""The start of a command that installs a chart, or prints what is then applied."""
+
 _HELM = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template|pull)\b[^\n;&|]{{0,2000}}"
 
 
