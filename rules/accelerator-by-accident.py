@@ -40,7 +40,7 @@ from nodelint.api import (
     on=NodePool,
     group="practice",
     fix="unsafe",
-    gives_way_to=["no-instance-type", "removed-api"],
+    gives_way_to=["no-instance-type", "removed-api", "custom-image-gpus"],
     providers=["aws", "auto-mode"],
     subject="GPUs",
     source=[

@@ -49,7 +49,8 @@ A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 
 
 `Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" beside
 `Gt 4`, or "up to 8" beside `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
-count the value in.
+count the value in. A comment that also names the number at which the value begins ("5+ (Graviton starts at gen 6)"
+beside `Gt 5`) is left alone.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -221,6 +222,8 @@ def _bounds(pool: NodePool) -> Findings:
         if found is None or not isinstance(line.key, str):
             continue
         begins = number + 1 if line.operator == "Gt" else number - 1
+        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", _comment(line)):
+            continue  # the comment names both: "5+ (Graviton starts at gen 6)" may mean what the value says
         meant = number - 1 if line.operator == "Gt" else number + 1
         comment = " ".join(found[0].split())
         end = "begins" if line.operator == "Gt" else "ends"

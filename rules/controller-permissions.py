@@ -156,13 +156,22 @@ spec:
 ```
 """
 
-import os
 import re
-from collections.abc import Iterator
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, Object, Source, Span, releases, rule, support
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Object,
+    Source,
+    Span,
+    releases,
+    rule,
+    support,
+    terraform_blocks,
+)
 
-_MODULE = re.compile(r'(?m)^module[ \t]+"[^"\n]*"[ \t]*\{[ \t]*$')
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 
@@ -209,21 +218,23 @@ _FOR_ROLE = (
     mentions=["ec2:CreateFleet", "module"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith((".tf", ".tofu")):
+    if not source.path.endswith(terraform_blocks.ENDINGS):
         return
     yield from _check_written(source, context)
-    for start, block in _find_modules(source.text):
+    for call in terraform_blocks.find_blocks(source):
+        block = call.text if call.address.startswith("module.") else ""
         called, version = _SOURCE.search(block), _VERSION.search(block)
         module = support.policy_module(called[1]) if called is not None else None
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = _find_beside(source, context)
+        objects = context.objects_near(source, Object)
         stated = [context.stated_releases(obj) for obj in objects]
         lists = all(found and min(found) >= LISTS_PROFILES for found in stated)
         if not objects or any(obj.version != "v1" for obj in objects):
             continue
-        at = Span(source, start + version.start(1), start + version.end(1))
+        place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
+        at = Span(source, *place.span(1)) if place is not None else call.at
         ways = [f"move to version {'.'.join(map(str, module.lists_profiles))} of the module or newer"]
         if most < module.v1_always and module.v1_switch and not re.search(rf"\b{module.v1_switch}\s*=", block):
             if not lists:
@@ -248,7 +259,7 @@ def _check_written(source: Source, context: Context) -> Findings:
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in _find_beside(source, context) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]
@@ -303,21 +314,3 @@ def _find_newest(constraint: str) -> tuple[float, ...] | None:
     if found[1] == "~>":
         numbers[-1] = float("inf")  # of a single number, too: `~> 20` allows 21
     return tuple(numbers)
-
-
-def _find_modules(text: str) -> Iterator[tuple[int, str]]:
-    """The blocks of modules: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
-    at = 0
-    while (begun := _MODULE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        yield begun.start(), text[begun.start() : at]
-
-
-def _find_beside(source: Source, context: Context) -> list[Object]:
-    """Karpenter's objects below the nearest folder around a file that holds any."""
-    folder = os.path.dirname(source.path)
-    while True:
-        below = os.path.join(folder, "")
-        found = [obj for obj in context.objects if not folder or obj.source.path.startswith(below)]
-        if found or not folder or folder == os.path.dirname(folder):
-            return found
-        folder = os.path.dirname(folder)

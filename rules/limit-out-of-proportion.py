@@ -5,8 +5,7 @@ nodes depends on the instance types:
 
 - With `cpu: 1000` and `memory: 500Gi` a pool of types with 4 GiB per CPU ends at 125 CPUs. The limit that is never
   reached reads as if the pool could grow eight times as far.
-- Where only one or two nodes fit, a node that fails takes all or half of the pool's pods with it, and no third one
-  starts when these need more.
+- Where only one node fits, a node that fails takes all of the pool's pods with it until another one is there.
 - Where all types have two CPUs, `cpu: 4` counts nodes. With `memory: 16Gi` one `r7i.large` is all: pods that ask for
   much memory get it, and a second node never starts.
 - A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
@@ -40,10 +39,10 @@ from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
 
-FEW = 2
+FEW = 1
 NARROW = 12
-HALF = 0.5
-OUT_OF_BALANCE = 0.6
+QUARTER = 0.25
+OUT_OF_BALANCE = 0.35
 """A limit of which the other leaves less than this part is plainly not meant to be reached."""
 
 
@@ -112,7 +111,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
 def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
     """A limit of memory that most of a few types reach long before that of CPUs."""
     end = size.cpus * size.least / size.middle
-    if size.types <= NARROW and end <= HALF * cpus:
+    if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
             at=fixes.visible_node(cpu.at.node),
             message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most types left:"
@@ -141,12 +140,12 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
 
 
 def _few(reach: resolve.Reach) -> Finding:
-    limit, whose = reach.limit, "all pods of the pool wait" if reach.nodes == 1 else "half of the pool's pods wait"
+    limit = reach.limit
     return Finding(
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for"
         f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
-        note=f"when a node fails, {whose} for another",
+        note="when the node fails, all pods of the pool wait for another",
         help="leave room for a node more than the pool needs",
     )
 

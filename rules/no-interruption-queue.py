@@ -53,7 +53,6 @@ spec:
 ```
 """
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -65,7 +64,6 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Source,
-    Span,
     controller_settings,
     keys,
     rule,
@@ -88,14 +86,14 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 def check(source: Source, context: Context) -> Findings:
     places = set()
     for install in context.installs:
-        at = install.at
-        if at.source.path != source.path or at.start in places or not install.is_complete or _names_queue(install):
+        at = controller_settings.place_in(source, context.files, install)
+        if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue
         lines = list(_find_spot(source, context))
         if lines and not any("node-termination-handler" in file.text for file in context.files):
             places.add(at.start)
             yield Finding(
-                at=Span(source, at.start, at.end),
+                at=at,
                 message="the chart has no interruption queue: spot interruptions end nodes without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
@@ -113,14 +111,7 @@ def _names_queue(install: controller_settings.ControllerInstall) -> bool:
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
     """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
-    pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
-    folder = os.path.dirname(source.path)
-    while True:
-        pools_beside = [pool for pool in pools if not folder or pool.source.path.startswith(os.path.join(folder, ""))]
-        if pools_beside or not folder or folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    for pool in pools_beside:
+    for pool in context.objects_near(source, NodePool):
         for line in pool.requirements:
             if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):
                 yield line

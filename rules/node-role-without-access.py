@@ -131,7 +131,9 @@ from nodelint.api import (
     terraform_trace,
 )
 
-ENDINGS = (".tf", ".tofu")
+ENDINGS = (".tf", ".tofu", ".hcl")
+"""How files of Terraform end; the module with its own list is loaded only for them."""
+
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
 _ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
 _CLUSTER = re.compile(

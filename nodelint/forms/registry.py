@@ -267,7 +267,7 @@ HELM = FormRow(
 TERRAFORM = FormRow(
     "terraform",
     endings=(".tf", ".tofu"),
-    read_too=(".tm.hcl",),
+    read_too=(".tm.hcl", "terragrunt.hcl"),
     inputs=(".tfvars",),
     templates=(".tftpl",),
     fills=True,

@@ -13,12 +13,13 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.forms.lib.chart_commands import INSTALLS
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
-_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template)\b[^;|&]{0,2000}karpenter")
+_COMMAND = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
@@ -68,12 +69,19 @@ class ControllerFacts:
 class StatedSettings:
     """All settings that the files of a run state, asked by the path of an object's file.
 
-    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest.
+    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest,
+    `files` are all of them.
     """
 
-    def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
+    def __init__(
+        self,
+        find: Callable[[], Sequence[ControllerInstall]],
+        others: Sequence[Source] = (),
+        files: Sequence[Source] = (),
+    ) -> None:
         self._find = find
         self.others = others
+        self.files = files
         self.scripts = [source for source in others if _COMMAND.search(source.text)]
         """Files without a manifest that install the controller by a command."""
 

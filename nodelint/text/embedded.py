@@ -200,8 +200,8 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
             word = match["word"] or match["quoted"]
             if word in unclosed:
                 continue
-            tabs = r"\t*" if match["dash"] else r"[ \t]*"
-            close = re.compile(rf"(?m)^{tabs}{re.escape(word)}[ \t]*\r?$").search(text, at, end)
+            # The script may be a block scalar, whose indent stands before each line.
+            close = re.compile(rf"(?m)^[ \t]*{re.escape(word)}[ \t]*\r?$").search(text, at, end)
             if close is None:
                 unclosed.add(word)
                 continue

@@ -424,7 +424,7 @@ class TestBoundWithoutEffect:
         [
             ([f"{CPU} In '4'", f"{MEMORY} Gt '1500'"], "`instance-memory Gt 1500` excludes nothing of what"),
             ([f"{CPU} In '4'", f"{MEMORY} Gt '16000'"], None),
-            ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '2'"], "`instance-generation Gt 2` excludes nothing"),
+            ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '2'"], None),
             ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '6'"], None),
             ([f"{CATEGORY} In c,m", f"{GENERATION} Gt '2'"], None),
             ([f"{CATEGORY} In dl", f"{GENERATION} Gt '1'"], None),

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-_HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
+_FLAGS = r"(?:--?[\w-]++(?:=\S++)?[ \t]+(?:(?!upgrade|install|template|pull)[^\s-]\S*+[ \t]+)?){0,5}"
+"""Flags before the verb: `--kube-context main`, `-n karpenter`, `--debug`."""
+
+INSTALLS = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template)\b"
+"""The start of a command that installs a chart, or prints what is then applied."""
+
+_HELM = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template|pull)\b[^\n;&|]{{0,2000}}"
 
 
 _CHART = r"(?!\.{0,2}/)\S+/karpenter"
@@ -16,6 +22,29 @@ _TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 
 
 _CONTINUED = r"\\\r?\n"
+
+
+HELM_COMMAND = "a helm command"
+"""How a report names an installation by a command."""
+
+_NAMESPACE = re.compile(r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)""")
+
+
+def namespace_of_command(text: str, start: int) -> str | None:
+    """Return the namespace of the command that begins at a place; None if it is not known.
+
+    A variable counts if the text gives it one plain value.
+    """
+    command = re.compile(r"[^\n;&|]*").match(join_lines(text[start : start + 4000]))
+    found = _NAMESPACE.search(command[0]) if command is not None else None
+    if found is None:
+        return None
+    variable = re.fullmatch(r"\$\{?(\w+)\}?", found[1])
+    if variable is None:
+        return found[1] if "$" not in found[1] else None
+    given = set(re.findall(rf"""(?m)^[ \t]*(?:export[ \t]+)?{variable[1]}=["']?([^"'\s]*)""", text))
+    name = given.pop() if len(given) == 1 else "$"
+    return name if "$" not in name else None
 
 
 def join_lines(text: str) -> str:
