@@ -38,7 +38,8 @@ class FormRow:
 
     Requests: `answers` are the names of those that it answers. `installs` are words of a text that may give values to
     a chart, `installing_name` is in the name of one. `applies` are words that stand together in a file that changes
-    what a folder makes. `kinds` are those of objects that hold values of a chart.
+    what a folder makes. `kinds` are those of objects that hold values of a chart. One of `uses` is in a text that may
+    use a chart or module which is elsewhere.
 
     Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
     which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
@@ -74,6 +75,7 @@ class FormRow:
         stating: tuple[str, ...] = (),
         stating_words: tuple[bytes, ...] = (),
         states: tuple[str, ...] = (),
+        uses: tuple[str, ...] = (),
     ) -> None:
         self.name, self.module = name, module or f"nodelint.forms.{name}"
         self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
@@ -84,6 +86,7 @@ class FormRow:
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.command = installing_words, command
         self.stating, self.stating_words, self.states = stating, stating_words, states
+        self.uses = uses
 
     def may_install(self, path: str, text: str) -> bool:
         """Whether a text may give values to a chart by this form."""
@@ -93,6 +96,10 @@ class FormRow:
         """Whether a text may install Karpenter's controller by this form."""
         words = (self.command,) if self.command else self.installing_words
         return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
+
+    def may_use_elsewhere(self, text: str) -> bool:
+        """Whether a text may use a chart or module that is not in the repository, by this form."""
+        return _holds_any(text, self.uses)
 
     def load(self) -> Any:
         """Load the form: its package, with `forms.defaults` for what it does not have (`forms.interface.Form`)."""
@@ -209,6 +216,15 @@ class FormTable:
                 return row
         return None
 
+    def of_languages(self, paths: Iterable[str]) -> list[FormRow]:
+        """The forms in whose own languages, or in JSON of these, some files may be written."""
+        rows = [row for row in self.rows if row.endings or row.stating]
+        return (
+            [row for row in rows if any(path.endswith((*row.endings, *row.stating)) for path in paths)]
+            if rows
+            else []
+        )
+
     def stating_form(self, path: str) -> FormRow | None:
         """The form in whose own language a file may state a release; None for YAML and for texts."""
         for row in self.rows:
@@ -263,6 +279,7 @@ HELM = FormRow(
     installing_words=("helm upgrade", "helm install"),
     command="helm",
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
+    uses=("chart", "dependencies"),
 )
 TERRAFORM = FormRow(
     "terraform",
@@ -282,6 +299,7 @@ TERRAFORM = FormRow(
     installing_words=("helm_release",),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
+    uses=("module", "helm_release"),
 )
 
 FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)

@@ -1,7 +1,6 @@
 """Texts that may give values to a chart of the repository in ways that are not worked out.
 
-A generator of an ApplicationSet that only the cluster knows, a values file that is a template (helmfile), a Secret,
-the values of a chart that depends on this one by a path, a values file that nobody names. The objects of the chart
+The values of a chart that depends on this one by a path, a values file that nobody names. The objects of the chart
 may change with them.
 """
 
@@ -11,7 +10,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
@@ -20,9 +18,8 @@ from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import CHART, chart_around
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of, own_roots
-from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of
-from nodelint.text import Node, Source
+from nodelint.text import Node
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
@@ -32,22 +29,22 @@ _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
 """Folders of a chart that hold no values for an installation."""
 
 
-class UnreadValues:
-    """Finds such texts among the files of one side; `paths` are those of all files that may hold manifests."""
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """Return what may give values to a chart, by the absolute path of its folder."""
+    return _UnreadValues(files).list_inputs(chart)
 
-    def __init__(self, sources: Sequence[Source], paths: Collection[str], top: str, taken: Collection[str]) -> None:
-        self._files = UnreadInputs(sources, paths, top)
-        self._taken = taken
 
-    def list_inputs(self, chart: str) -> list[InputText]:
-        """Return what may give values to a chart, by the absolute path of its folder."""
+class _UnreadValues:
+    """Finds such texts among the files of one side."""
+
+    def __init__(self, files: UnreadInputs) -> None:
+        self._files = files
+
+    def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
         keys = self._list_keys(chart, templates)
-        return [
-            *self._list_outer_values(chart, keys),
-            *(named := [found for row in TABLE.rows for found in row.load().list_unread_values(chart, self._files)]),
-            *self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in named}),
-        ]
+        yield from self._list_outer_values(chart, keys)
+        yield from self._list_unnamed(chart, keys)
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
         """The keys at the top of values that the templates of a chart use; None where any may count."""
@@ -65,21 +62,13 @@ class UnreadValues:
 
     def _list_outer_values(self, chart: str, keys: frozenset[str] | None) -> Iterator[InputText]:
         around = chart_around(chart)
-        for user in map(os.path.abspath, find_users(chart, self._dependants)):
+        for user in map(os.path.abspath, find_users(chart, self._files.depending_charts)):
             outer = chart_around(user)
             if user == around and outer is None:
                 continue  # these values are filled in
             yield from self._list_given(user, {*self._list_names(user, chart), "global"}, keys)
             if outer is not None:
                 yield from self._list_given(outer, {*self._list_names(outer, user), "global"}, None)
-
-    @cached_property
-    def _dependants(self) -> list[str]:
-        """The Chart.yaml of the charts that depend on another by a path."""
-        charts = (path for path in self._files.paths if os.path.basename(path) == CHART)
-        return [
-            path for path in charts if (source := self._files.read(path)) is not None and "file://" in source.text
-        ]
 
     def _list_given(self, user: str, names: Collection[str], keys: frozenset[str] | None) -> Iterator[InputText]:
         own = os.path.join(user, "values.yaml")
@@ -116,12 +105,12 @@ class UnreadValues:
 
     # -- files that nobody names
 
-    def _list_unnamed(self, chart: str, keys: frozenset[str] | None, named: Collection[str]) -> Iterator[InputText]:
+    def _list_unnamed(self, chart: str, keys: frozenset[str] | None) -> Iterator[InputText]:
         """The files of values that nothing is built with and whose keys are those of a chart."""
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
-            if not path.endswith(_YAML) or path in self._taken or path in named or own is self._files.read(path):
+            if not path.endswith(_YAML) or path in self._files.taken or own is self._files.read(path):
                 continue
             if not self._may_be_values(path, chart):
                 continue

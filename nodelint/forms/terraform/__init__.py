@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nodelint.edits.writer import Dialect
+    from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import BlockAddress, InstallChart
     from nodelint.forms.syntax_check import SyntaxFault
+    from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
+    from nodelint.model.manifest import Object
     from nodelint.text import Node, Source, SourceText
     from nodelint.text.embedded_regions import Reading
 
@@ -147,3 +150,39 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     from nodelint.forms.terraform import controller
 
     return controller.find_installs(source, files)
+
+
+def find_addresses(
+    objects: Sequence[Object], sources: Sequence[Source]
+) -> Iterator[tuple[Object, BlockAddress, str]]:
+    """The objects that resources make, and why these have no instance."""
+    from nodelint.forms.terraform import switched_off
+
+    return switched_off.find_addresses(objects, sources)
+
+
+def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
+    """What finds the inputs of values that only Terraform knows."""
+    from nodelint.forms.terraform.inputs import TerraformInputs
+
+    return TerraformInputs(sources)
+
+
+def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
+    """The calls of modules, and releases of charts, that are elsewhere and may make pools."""
+    calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
+    if calling:
+        from nodelint.forms.terraform.inputs import TerraformInputs
+
+        inputs = TerraformInputs(sources)
+        for source in calling:
+            yield from inputs.list_remote_modules(source, reported)
+
+
+def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:
+    """The blocks that may install charts with values that are not read."""
+    from nodelint.forms.terraform import unread_releases
+    from nodelint.forms.terraform.values import Modules
+
+    modules = Modules(sources)
+    return {chart: list(unread_releases.list_unread_releases(chart, top, modules)) for chart in charts}

@@ -14,7 +14,7 @@ from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
-from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.input_text import InputText, RemoteUse, make_rest
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.terraform.files import may_name
@@ -53,6 +53,9 @@ _OF_POOLS = re.compile(
     r"|ami_alias|expire_after"
 )
 """Inputs by which a module shows that it makes pools, unless it makes node groups."""
+
+
+_REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
 
 
 class _Place(NamedTuple):
@@ -112,9 +115,7 @@ class TerraformInputs:
         label = ".".join(block.names)
         return self._follow([_Place(label, folder, file.source, part.start, part.end, block) for part in expressions])
 
-    def list_remote_modules(
-        self, source: Source, but: Collection[tuple[str, int]]
-    ) -> Iterator[tuple[str, list[InputText]]]:
+    def list_remote_modules(self, source: Source, but: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
         """Yield the modules and charts elsewhere that may make pools, each with the inputs that it is given.
 
         `but` are paths and lines of inputs that are reported already.
@@ -142,7 +143,7 @@ class TerraformInputs:
                 for key, value in [("chart" if is_release else "source", where), *given.items()]
                 if value is not None and key not in ("depends_on", "providers")
             ]
-            yield label, self._follow(places)
+            yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
 
     def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[_Place]:
         given = file.attributes(block)
