@@ -187,7 +187,9 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
     """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
-    if not any("kustomization" in path.lower() for path in found.seen):
+    from nodelint.forms.registry import TABLE
+
+    if not any(path.endswith(TABLE.names) for path in found.seen):
         return False
     from nodelint.inventory import list_folder_files
 

@@ -19,7 +19,7 @@ read_embedded = find_objects = install_charts = install_known_charts = find_give
 )
 find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
 find_installs = find_plain_values = list_unread_values = find_including_templates = read_roots = _nothing
-find_addresses = list_remote_uses = _nothing
+find_addresses = list_remote_uses = list_folders_around = _nothing
 
 
 def _false(*_: Any) -> bool:

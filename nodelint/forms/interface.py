@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.requests import ApplyFolder, BlockAddress, InstallChart
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, SourceText
     from nodelint.text.embedded_regions import Reading
+    from nodelint.text.syntax_errors import SyntaxProblem
 
     _Kept = TypeVar("_Kept")
 else:
@@ -172,6 +172,9 @@ class Form(Protocol):
     def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
         """Templates that include what a named template among the sources makes, and do not name Karpenter."""
 
+    def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
+        """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
+
     # -- what is installed, applied and rendered
 
     def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
@@ -217,13 +220,13 @@ class Form(Protocol):
     def find_lost_inputs(self, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         """Places of files for which another one is missing, and why nothing can be built of them."""
 
-    def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxFault | None:
+    def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxProblem | None:
         """Why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
 
-    def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxFault | None:
+    def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxProblem | None:
         """Why the documents of a file that stands for its folder, or describes it, are refused."""
 
-    def find_missing_path(self, source: Source) -> SyntaxFault | None:
+    def find_missing_path(self, source: Source) -> SyntaxProblem | None:
         """The first path that such a file names and that is not there."""
 
     # -- what a comparison of two sides asks of each

@@ -44,6 +44,13 @@ class FormRow:
     Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
     which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
     `stating_words` where they do not name Karpenter; `states` are endings of other files in which it looks for one.
+    One of `state_marks` is in any file that names Karpenter and states a release.
+
+    Objects: `pods` is the pattern of what makes pods in the form's language. `values_key` is the key below which
+    values stand wherever a chart is installed with some.
+
+    Words for users: `style` is how repositories are said to keep objects in the form, `guide` the name of a tool and
+    the page of the documentation about it. `has_program`: a program of the form's name can render it.
     """
 
     def __init__(
@@ -76,6 +83,12 @@ class FormRow:
         stating_words: tuple[bytes, ...] = (),
         states: tuple[str, ...] = (),
         uses: tuple[str, ...] = (),
+        pods: str = "",
+        state_marks: tuple[bytes, ...] = (),
+        values_key: bytes = b"",
+        style: str = "",
+        guide: tuple[str, str] | None = None,
+        has_program: bool = False,
     ) -> None:
         self.name, self.module = name, module or f"nodelint.forms.{name}"
         self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
@@ -86,7 +99,9 @@ class FormRow:
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.command = installing_words, command
         self.stating, self.stating_words, self.states = stating, stating_words, states
-        self.uses = uses
+        self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
+        self.style, self.guide, self.has_program = style, guide, has_program
+        self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
         """Whether a text may give values to a chart by this form."""
@@ -171,6 +186,9 @@ class FormTable:
         self.no_yaml = _join([row.glanced for row in rows if row.stating])
         self.host_names = _join([(row.name, *row.styles) for row in rows if row.hosts])
         self.kinds = _join([row.kinds for row in rows])
+        self.pods = tuple([row.pods for row in rows if row.pods])
+        self.state_marks = tuple([mark for row in rows for mark in row.state_marks])
+        self.values_keys = tuple([row.values_key for row in rows if row.values_key])
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
@@ -218,12 +236,8 @@ class FormTable:
 
     def of_languages(self, paths: Iterable[str]) -> list[FormRow]:
         """The forms in whose own languages, or in JSON of these, some files may be written."""
-        rows = [row for row in self.rows if row.endings or row.stating]
-        return (
-            [row for row in rows if any(path.endswith((*row.endings, *row.stating)) for path in paths)]
-            if rows
-            else []
-        )
+        rows = [row for row in self.rows if row.language]
+        return [row for row in rows if any(path.endswith(row.language) for path in paths)] if rows else []
 
     def stating_form(self, path: str) -> FormRow | None:
         """The form in whose own language a file may state a release; None for YAML and for texts."""
@@ -248,6 +262,8 @@ KUSTOMIZE = FormRow(
     "kustomize",
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
     answers=("ApplyFolder",),
+    style="Kustomize",
+    has_program=True,
     installs=("helmCharts",),
     installing_words=("helmCharts",),
 )
@@ -257,6 +273,8 @@ FLUX = FormRow(
     installs=("helm.toolkit.fluxcd.io/",),
     applies=(b"kustomize.toolkit.fluxcd.io",),
     kinds=("HelmRelease",),
+    style="values of Flux HelmReleases",
+    guide=("Flux", "docs/ci/flux.md"),
     installing_words=("HelmRelease",),
 )
 ARGOCD = FormRow(
@@ -265,6 +283,8 @@ ARGOCD = FormRow(
     installs=("argoproj.io/",),
     applies=(b"kustomize:", b"argoproj.io/"),
     kinds=("Application", "ApplicationSet"),
+    style="values of Argo CD Applications",
+    guide=("Argo CD", "docs/ci/argo-cd.md"),
     installing_words=("Application",),
 )
 HELMFILE = FormRow("helmfile", installing_name="helmfile", installing_words=("releases:",))
@@ -280,6 +300,10 @@ HELM = FormRow(
     command="helm",
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "dependencies"),
+    state_marks=(b"helm.sh/chart",),
+    values_key=b"helm",
+    style="a Helm chart",
+    has_program=True,
 )
 TERRAFORM = FormRow(
     "terraform",
@@ -300,6 +324,11 @@ TERRAFORM = FormRow(
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
     uses=("module", "helm_release"),
+    pods=(
+        r"resource[ \t]+\"kubernetes_"
+        r"(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)(?:_v|\")"
+    ),
+    style="Terraform",
 )
 
 FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)

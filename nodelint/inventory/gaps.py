@@ -64,7 +64,7 @@ def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
         if source.set_aside and os.path.abspath(source.path) not in replaced:
             for aside in source.set_aside:
                 if source.concerns_karpenter(aside.offset):
-                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.reason)
+                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.message)
 
 
 def _list_left_out(inventory: Inventory) -> Iterator[Gap]:

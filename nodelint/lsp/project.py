@@ -35,7 +35,7 @@ from nodelint.lint.proven_fixes import Prover
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
-from nodelint.model.gap import Gap
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.model.manifest import Object
 from nodelint.plan.fix_drift import find_moved
 from nodelint.rule.context import Context
@@ -119,15 +119,6 @@ class State(NamedTuple):
     folders: tuple[str, ...] = ()
     number: int = 0
     disk: int = 0
-
-
-class ProjectProblem(NamedTuple):
-    """What keeps texts from being judged as they should be: the file to blame, the place in it, and why."""
-
-    path: str | None
-    line: int
-    column: int
-    message: str
 
 
 class Setup(NamedTuple):
@@ -282,7 +273,7 @@ class Project:
 
     def __init__(self, now: Callable[[], datetime], pause: Callable[[], None] = lambda: None) -> None:
         self._pause = pause
-        self.troubles: list[ProjectProblem] = []
+        self.troubles: list[Gap] = []
         self._now = now
         self._state: State | None = None
         self._views: list[View] = []
@@ -455,12 +446,13 @@ def _mark(path: str) -> object:
         return None
 
 
-def _trouble(message: str, path: str | None) -> ProjectProblem:
-    """A ConfigError's message names its file, and often a line and a column."""
+def _trouble(message: str, path: str | None) -> Gap:
+    """A ConfigError's message names its file, and often a line and a column. No path: it is about no file."""
+    place = FilePlace(path or "", 1, 1)
     if path is None or not message.startswith(path):
-        return ProjectProblem(path, 1, 1, message)
+        return Gap(place, "file", message, fails=True)
     rest = message[len(path) :].lstrip(" ")
     placed = match(r":([0-9]+):([0-9]+): (.*)", rest)
     if placed:
-        return ProjectProblem(path, int(placed[1]), int(placed[2]), placed[3])
-    return ProjectProblem(path, 1, 1, rest.removeprefix(":").strip())
+        return Gap(FilePlace(path, int(placed[1]), int(placed[2])), "file", placed[3], fails=True)
+    return Gap(place, "file", rest.removeprefix(":").strip(), fails=True)

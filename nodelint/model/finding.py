@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.text import Node, SourceText
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import Object
 
     Severity = Literal["error", "warning", "info"]
@@ -206,21 +205,6 @@ class Finding(NamedTuple):
     def span(self) -> Span:
         """The characters at which it stands."""
         return span_of(self.at)
-
-
-class Skip(NamedTuple):
-    """A rule that could not judge: why, and whether trying again may help (`transient`).
-
-    `fact` is the kind of fact from AWS that was missing, where that is the reason.
-    """
-
-    at: Node | Span
-    reason: str
-    transient: bool = False
-    fact: FactKind | None = None
-
-
-Findings = Iterator[Finding | Skip]
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:

@@ -55,10 +55,11 @@ def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
 
 def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
     """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
-    from nodelint.files.git.git_revision import OF_OTHERS
+    after = _list_taken_files(new)
+    before = _list_taken_files(was) if after else {}
+    for chart, (obj, now) in after.items():
+        from nodelint.files.git.git_revision import OF_OTHERS
 
-    before = _list_taken_files(was)
-    for chart, (obj, now) in _list_taken_files(new).items():
         _, old = before.get(chart, (None, None))
         # Of a revision, such files are not there: they differ only where both sides have them.
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}

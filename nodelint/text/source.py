@@ -9,7 +9,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.marks import MARKS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
-from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
+from nodelint.text.syntax_errors import SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ class Source(SourceText):
                 if path.endswith(YAML_NAMES) or not source._is_script():
                     source.problems.append(SyntaxProblem(offset, message))
                 else:
-                    source.set_aside.append(SetAside(offset, message))
+                    source.set_aside.append(SyntaxProblem(offset, message))
             return source
 
     @property
@@ -104,7 +104,7 @@ class Source(SourceText):
             if host is not None and len(self.text) > LARGEST_DOCUMENT:
                 self.documents.append(Document(None, 0, len(self.text), 0))
                 self.set_aside.append(
-                    SetAside(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+                    SyntaxProblem(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
                 )
                 return
             if host is not None:
@@ -196,7 +196,7 @@ class Source(SourceText):
             if "\t" in reading.prefix:
                 self.tabbed = True
             if reading.problem is not None and reading.aside:
-                self.set_aside.append(SetAside(reading.at, reading.problem))
+                self.set_aside.append(SyntaxProblem(reading.at, reading.problem))
             elif reading.problem is not None:
                 self.problems.append(SyntaxProblem(reading.at, reading.problem))
             if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
@@ -212,7 +212,7 @@ class Source(SourceText):
             if re.compile(_TOP).search(self.text, begin, end) is not None:
                 raise Unreadable(begin, reason)
             self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
-            self.set_aside.append(SetAside(begin, reason))
+            self.set_aside.append(SyntaxProblem(begin, reason))
             return
         text = self.text[begin:end]
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
@@ -258,7 +258,7 @@ class Source(SourceText):
                 raise error from None
             self.documents.append(Document(None, begin, end, len(self.documents)))
             reason = f"a template that is not YAML before it is rendered: {again.message}"
-            self.set_aside.append(SetAside(again.offset, reason))
+            self.set_aside.append(SyntaxProblem(again.offset, reason))
             return None
         return roots, any(begin <= line < end for line in lines)
 
@@ -322,7 +322,7 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
         return None
-    if document.host == "terraform" and (near := _reread_near(source, index, text)) is not None:
+    if document.host in TABLE.embedding and (near := _reread_near(source, index, text)) is not None:
         return near
     shown, at = [], 0
     for other in sorted(source.documents, key=lambda other: other.start):

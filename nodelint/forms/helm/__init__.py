@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, Source
+    from nodelint.text.syntax_errors import SyntaxProblem
 
 _INSTALLS = r"(?m)\b(?:chart|dependencies)[\"']?:"
 """A key of what installs a chart."""
@@ -101,14 +101,14 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
     return unread_inputs.find_lost_inputs(sources)
 
 
-def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
     """Why helm cannot read a template."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_fault(source, known)
 
 
-def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Why helm loads no chart with a Chart.yaml."""
     from nodelint.forms.helm import unread_inputs
 

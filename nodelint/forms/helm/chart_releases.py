@@ -32,8 +32,8 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
             if name:
                 whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
                 spec = whole.get("spec") or whole
-                said = InputText(name, in_one_line(spec), span_of(node))
-                yield RemoteUse(source.path, name, (said,), _REASON)
+                given = InputText(name, in_one_line(spec), span_of(node))
+                yield RemoteUse(source.path, name, (given,), _REASON)
 
 
 def _name_chart(node: Node) -> str:

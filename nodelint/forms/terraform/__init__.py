@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
     from nodelint.forms.requests import BlockAddress, InstallChart
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
@@ -30,9 +29,24 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.text import Node, Source, SourceText
     from nodelint.text.embedded_regions import Reading
+    from nodelint.text.syntax_errors import SyntaxProblem
 
 _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
 """The head of a block that gives values to what may be elsewhere."""
+
+
+_CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
+"""The folder of a module that a file calls."""
+
+
+def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
+    """The folder above a module and those that it calls; for variables and units of Terragrunt the repository."""
+    folder = os.path.dirname(path)
+    if path.endswith((".tfvars", ".tfvars.json", ".hcl")):
+        yield top or os.path.dirname(folder)
+        return
+    yield os.path.dirname(folder)
+    yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, text))
 
 
 def may_embed(source: SourceText) -> bool:
@@ -111,13 +125,13 @@ def list_inputs(
     return unread_inputs.list_inputs(sources, builds, paths)
 
 
-def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
     """Why a file cannot be read."""
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.forms.terraform.hclcheck import find_hcl_problem
+    from nodelint.text.syntax_errors import SyntaxProblem
 
     found = find_hcl_problem(source.text)
-    return SyntaxFault(*found) if found is not None else None
+    return SyntaxProblem(*found) if found is not None else None
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
