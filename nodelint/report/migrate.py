@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from nodelint.base.printable import printable, printable_path
-from nodelint.base.tuples import NamedTuple
 from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
+from nodelint.migrate.types import PoolTypes
 from nodelint.model.messages import counted
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.report.unified_diff import unified
@@ -20,30 +20,6 @@ _TITLES = (
     ("differs", "Means something else"),
 )
 _NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
-
-
-class PoolTypes(NamedTuple):
-    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
-
-    pool: str
-    before: frozenset[str] | None
-    after: frozenset[str] | None
-    reason: str = ""
-
-    @property
-    def lost(self) -> list[str]:
-        """The types that the pool can launch no more."""
-        return sorted((self.before or frozenset()) - (self.after or frozenset())) if self.is_known else []
-
-    @property
-    def gained(self) -> list[str]:
-        """The types that the pool can launch beside those before."""
-        return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
-
-    @property
-    def is_known(self) -> bool:
-        """Whether both sets are known."""
-        return self.before is not None and self.after is not None
 
 
 def migrate_text(
