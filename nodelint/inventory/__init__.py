@@ -167,6 +167,11 @@ def read_inventory(
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
         inventory = _build_found(found, rendering, each_release)
+    return note_unread(found, inventory)
+
+
+def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
+    """Add to `found` the files of which nothing can be built, and to an inventory what limits left out of these."""
     with LeftOutNotes(_left_out) as notes:
         _note_unread(found, inventory)
     return _with_gaps(inventory, notes)
