@@ -266,11 +266,14 @@ def _nothing(run: _Run) -> NoReturn:
         if run.words.quiet:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
-        files = counted(run.found.files, "file")
+        from nodelint.report.all_clear import PAIR, say_nothing
+
+        where = f"in {counted(run.found.files, 'file')}"
         # A path that is not there holds nothing that could be checked, and the error says so.
         read = run.found.files > len(run.found.unreadable) or not run.found.unreadable
-        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."] if read else []
-        if aside := _unread(run):
+        aside = _unread(run)
+        lines = [f"{say_nothing('check', PAIR, where, (*aside, *run.found.unreadable))}."] if read else []
+        if aside:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)

@@ -86,14 +86,14 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)
-    say_gaps(found, inventory, settings)
+    gaps = say_gaps(found, inventory, settings)
     say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = list_hashes(inventory.objects(), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":
         echo_json(hashes_json(rows))
     else:
-        echo_fitted(hashes_text(rows, found.files))
+        echo_fitted(hashes_text(rows, found.files, gaps))
     unreadable(found)
     if found.unreadable or misread(found.sources):
         sys.exit(UNUSABLE)

@@ -27,6 +27,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._deadline import timeout_option
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
@@ -99,7 +100,8 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     found.unreadable += unread(found, "not moved")
     made = migrate(inventory.files, target)
     after = build(made.new, None, inventory.folder_files)
-    made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)))
+    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)), gaps=tuple(gaps))
     types = list_types(inventory, after, settings.karpenter, target)
     written = write and not found.unreadable and _write(made, found)
     _show(made, target, types, form, write, written)

@@ -7,15 +7,17 @@ from collections import Counter
 from nodelint.base.printable import printable
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import PAIR, say_nothing
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from nodelint.drift.claim_status import ClaimStatus
     from nodelint.drift.object_hashes import ObjectHash
+    from nodelint.model.gap import Gap
 
 VERSION = 1
 """The version of the JSON that `hashes_json` gives."""
@@ -58,10 +60,11 @@ def _row_json(row: ObjectHash) -> dict[str, Any]:
     return record
 
 
-def hashes_text(rows: Sequence[ObjectHash], files: int) -> str:
+def hashes_text(rows: Sequence[ObjectHash], files: int, gaps: Collection[Gap] = ()) -> str:
     """The answer in lines, the objects of a file together."""
     if not rows:
-        return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
+        where = f"in {counted(files, 'file')}"
+        return f"{say_nothing('hash', PAIR, where, gaps)}."
     width = max(len(row.obj.label) for row in rows)
     releases = {row.release: row.stated for row in reversed(rows) if row.release is not None}
     lines: list[str] = []

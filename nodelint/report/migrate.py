@@ -10,6 +10,7 @@ from nodelint.base.printable import printable, printable_path
 from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
 from nodelint.migrate.types import PoolTypes
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear, say_nothing
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.report.unified_diff import unified
 
@@ -75,13 +76,13 @@ def _families(names: Sequence[str]) -> str:
 def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
     if not made.moved and not made.changed:
         other = "EKS Auto Mode" if target == "karpenter" else "Karpenter"
-        return f"Nothing to move: no NodePool or class of {other} among the files."
+        return f"{say_nothing('move', f'no NodePool or class of {other}', 'among the files', made.gaps)}."
     counts = Counter(note.kind for note in made.notes)
     verb = "Moved" if written else "Would move"
     objects, files = counted(len(made.moved), "object"), counted(len(made.changed), "file")
     left = [counted(counts["by-hand"], "change") + " left to you"] if counts["by-hand"] else []
     left += [counted(counts["dropped"], "field") + " dropped"] if counts["dropped"] else []
-    rest = f"; {', '.join(left)}" if left else "; nothing is lost"
+    rest = f"; {', '.join(left)}" if left else f"; {say_all_clear('migrate', made.gaps)}"
     return f"{verb} {objects} to {_NAMES[target]} in {files}{rest}."
 
 

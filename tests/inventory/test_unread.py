@@ -138,7 +138,11 @@ def test_what_is_not_read_or_rendered_is_said(
         (tmp_path / "class.yaml").unlink()
         number = "1 file" if "Pulumi.yaml" in files else "0 files"
         assert nodelint("check", ".").stdout == "\n".join(
-            [f"Nothing to check: no NodePool or EC2NodeClass in {number}.", *lines, ""]
+            [
+                f"Nothing to check{' in what could be read' if lines else ''}: no NodePool or EC2NodeClass in {number}.",
+                *lines,
+                "",
+            ]
         )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
-from tests.code import nodes, syntax_tree
+from tests.code import code_texts
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "nodelint"
@@ -47,26 +44,6 @@ ALLOWED = {
     "text/embedded_regions.py": _ROLLOUTS,
 }
 """Modules that name a form, and why. None is added without a reason; one that names none any more is taken out."""
-
-
-def code_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The identifiers and strings of a module with their lines; docstrings and comments are left out."""
-    tree = syntax_tree(path)
-    docstrings = {
-        id(statement.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        for statement in node.body
-        if isinstance(statement, ast.Expr)
-    }
-    for node in nodes(path):
-        line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
-            yield line, node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
-        for field in ("id", "attr", "arg", "name", "module"):
-            value = getattr(node, field, None)
-            if isinstance(value, str):
-                yield line, value
 
 
 def naming(form: str) -> set[str]:
