@@ -115,6 +115,14 @@ def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
     return PendingEdits(joined)
 
 
+class NoEdits(list[Edit]):
+    """No edits, because none would do this at the place and nothing else: `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
 class Also(NamedTuple):
     """Another place that plays a part in a finding, and what part."""
 
