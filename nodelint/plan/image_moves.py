@@ -26,7 +26,7 @@ class ImageMove(NamedTuple):
 
     pool: NodePool
     node_class: str
-    moves: Mapping[tuple[str, str | None], int] | None
+    moves: Mapping[tuple[str, str], int] | None
 
 
 def find_image_moves(
