@@ -266,7 +266,7 @@ def _nothing(run: _Run) -> NoReturn:
         if run.words.quiet:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
-        from nodelint.report.all_clear import PAIR, say_nothing
+        from nodelint.model.messages import PAIR, say_nothing
 
         where = f"in {counted(run.found.files, 'file')}"
         # A path that is not there holds nothing that could be checked, and the error says so.

@@ -5,6 +5,10 @@ Only this module prints them, because what could not be judged decides whether t
 
 from __future__ import annotations
 
+from nodelint.model.messages import PAIR, say_nothing
+
+__all__ = ["NOTHING_CHECKED", "PAIR", "list_all_clears", "say_all_clear", "say_nothing"]
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -35,16 +39,8 @@ def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> st
     return f"{part}; {words}" if words else part
 
 
-def say_nothing(verb: str, missing: str, where: str, gaps: Collection[object]) -> str:
-    """Return that there is nothing to do, as far as the files could be read: `Nothing to check: no ... in 1 file`."""
-    rest = " in what could be read" if gaps else ""
-    return f"Nothing to {verb}{rest}: {missing} {where}"
-
-
 NOTHING_CHECKED = "nothing to check"
 """The name of the only case of a report of tests without any."""
-
-PAIR = "no NodePool or EC2NodeClass"
 
 
 def list_all_clears(claim: Claim) -> tuple[str, str]:
