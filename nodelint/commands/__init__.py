@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 
 from nodelint.base.budget import RUN
-from nodelint.base.caching import cache
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,6 +6,7 @@ import sys
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -25,8 +26,6 @@ from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set

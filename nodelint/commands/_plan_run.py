@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -24,12 +25,10 @@ from nodelint.commands import (
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._lint_setup import judge_of, judging_of, rendered
-from nodelint.commands._output import Output, outputs_of
+from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
-from nodelint.files.safe_read import count_as_repositories, error_reason
+from nodelint.files.safe_read import count_as_repositories
 from nodelint.plan.read_side import Read, read_side, root_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +70,11 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     was, new, plan, findings = _compare_paths(requested, against, old, session, cluster)
-    bad = _write_outputs(wanted, plan, findings)
+    bad = write_outputs(
+        wanted,
+        lambda form: _rendered(form, plan, findings, to_file=True),
+        lambda form: echo(_rendered(form, plan, findings, to_file=False), nl=False),
+    )
     for path, reason in bad:
         say(f"{path}: {reason}")
     say_gaps(new.found, new.inventory, settings, named_paths={place.path for place in plan.uncompared})
@@ -114,23 +117,6 @@ def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
     if old != "-" and not os.path.lexists(old):
         stop(f"--old {old}: no such file or directory")
     stop_where_none_is_there(*paths)
-
-
-def _write_outputs(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:
-    """Give out the plan in all formats; the files that could not be written, with the reason."""
-    bad = []
-    for form, path in wanted:
-        text = _rendered(form, plan, findings, to_file=path is not None)
-        if path is None:
-            echo(text, nl=False)
-            continue
-        from nodelint.files.atomic_write import replace
-
-        try:
-            replace(path, text.encode("utf-8", "replace"))
-        except OSError as error:
-            bad.append((path, f"not written: {error_reason(error)}"))
-    return bad
 
 
 def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from time import monotonic
 
-from nodelint.base.caching import cache
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

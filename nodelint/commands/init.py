@@ -121,10 +121,6 @@ def configuration(seen: Survey, profile: str = "default") -> str:
             "# `nodelint refresh --output nodelint.snapshot.json`, and used offline from then on.",
             "# snapshot: nodelint.snapshot.json",
         ]
-    tools = [row.name for row in TABLE.rows if row.has_program and row.style in seen.styles]
-    if tools:
-        lines += ["", "# Judge what overlays and charts become; the tool has to be on the path where a check runs."]
-        lines += [f"# {tool}: true" for tool in tools]
     lines += ["", "# What makes a check fail: error, warning or never.", "fail-on: error"]
     return "\n".join(lines) + "\n"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.ranges import only
 from nodelint.releases.release_choice import Chosen
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

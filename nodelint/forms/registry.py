@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ class FormRow:
     values stand wherever a chart is installed with some.
 
     Words for users: `style` is how repositories are said to keep objects in the form, `guide` the name of a tool and
-    the page of the documentation about it. `has_program`: a program of the form's name can render it.
+    the page of the documentation about it.
     """
 
     def __init__(
@@ -88,7 +88,6 @@ class FormRow:
         values_key: bytes = b"",
         style: str = "",
         guide: tuple[str, str] | None = None,
-        has_program: bool = False,
     ) -> None:
         self.name, self.module = name, module or f"nodelint.forms.{name}"
         self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
@@ -100,7 +99,7 @@ class FormRow:
         self.installing_words, self.command = installing_words, command
         self.stating, self.stating_words, self.states = stating, stating_words, states
         self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
-        self.style, self.guide, self.has_program = style, guide, has_program
+        self.style, self.guide = style, guide
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
@@ -263,7 +262,6 @@ KUSTOMIZE = FormRow(
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
     answers=("ApplyFolder",),
     style="Kustomize",
-    has_program=True,
     installs=("helmCharts",),
     installing_words=("helmCharts",),
 )
@@ -303,7 +301,6 @@ HELM = FormRow(
     state_marks=(b"helm.sh/chart",),
     values_key=b"helm",
     style="a Helm chart",
-    has_program=True,
 )
 TERRAFORM = FormRow(
     "terraform",

@@ -25,7 +25,7 @@ from pygls.lsp.server import LanguageServer
 
 from nodelint import __version__
 from nodelint.config.settings import FILES
-from nodelint.files.file_marks import may_state
+from nodelint.files.file_keywords import may_state
 from nodelint.forms.registry import TABLE
 from nodelint.lsp.actions import FIX_ALL, actions
 from nodelint.lsp.completion import complete

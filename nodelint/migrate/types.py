@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.migrate import is_of_other_side
 from nodelint.model.manifest import NodePool
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory import Inventory

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import NodePool, served
 from nodelint.plan.selector_drift import moved_images
 from nodelint.rule.context import Context
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

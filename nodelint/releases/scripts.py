@@ -28,7 +28,7 @@ _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
 
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
-    """What the lines of a text state; comments are passed over."""
+    """Yield what the lines of a text state; comments are passed over."""
     joined = chart_commands.join_lines(text)
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
@@ -56,7 +56,9 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) -> Iterator[Evidence]:
-    """What a command installs whose version is a variable: by its value in the same text, else it is not known."""
+    """Yield what a command installs whose version is a variable: by its value in the same text, else it is
+    not known.
+    """
     written = chart_commands.find_written_version(joined, command)
     if written is None or _is_comment(text, command.start()):
         return
@@ -88,7 +90,9 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _tables(path: str, text: str) -> Iterator[Evidence]:
-    """What tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of versions."""
+    """Yield what tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of
+    versions.
+    """
     tables = [(match.start(), match[1].strip()) for match in re.finditer(_TABLE, text)]
     for match in re.finditer(_PIN, text):
         table = next((name for at, name in reversed(tables) if at < match.start()), "")

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 
-from nodelint.base.caching import cache, cached_property
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, shipped, table
 from nodelint.model import manifest
 from nodelint.model.finding import Safety, Severity
@@ -25,8 +25,6 @@ from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
 from nodelint.rule.context import Context
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -8,13 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
 from nodelint.fit.pods import Toleration
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
-from nodelint.why.values import Plain, later, listed, mapping, mappings, moment, text, texts
-
-TYPE_CHECKING = False
+from nodelint.why.values import Plain, later, mapping, mappings, moment, text, texts
 
 if TYPE_CHECKING:
     from nodelint.why.shapes import Shape
@@ -153,11 +152,6 @@ class ClusterPod:
         named = [text(mapping(volume, "persistentVolumeClaim").get("claimName")) for volume in volumes]
         made = [f"{self.name}-{text(v.get('name'))}" for v in volumes if isinstance(v.get("ephemeral"), dict)]
         return [name for name in (*named, *made) if name]
-
-    @property
-    def asks_for_devices(self) -> bool:
-        """Whether it has resource claims."""
-        return bool(listed(self.spec.get("resourceClaims")))
 
 
 def _read_toleration(item: Plain) -> Toleration:

@@ -6,8 +6,9 @@ pkg/controllers/state/statenode.go of Karpenter core, 1.0.0 to 1.14.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE
@@ -17,8 +18,6 @@ from nodelint.model.requirement import Requirements
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 from nodelint.why.values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.code import code_texts
 from tests.conftest import ROOT
 
@@ -57,6 +59,7 @@ def naming(form: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_module_names_a_form_without_a_reason() -> None:
     found = set().union(*map(naming, NAMES))
     assert sorted(found - ALLOWED.keys()) == [], "ask `forms.registry`, or say why the name has to stand there"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
 from nodelint.forms.lib.chart_places import CHART
