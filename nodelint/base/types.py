@@ -4,3 +4,5 @@ To a type checker the name is true wherever it is from.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False

@@ -12,7 +12,8 @@ from functools import cache
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
-from nodelint.base.types import TYPE_CHECKING
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,7 +7,6 @@ import sys
 
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     CLEAN,
     FAULT,
@@ -30,6 +29,8 @@ from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

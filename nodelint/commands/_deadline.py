@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.budget import RUN
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import stop
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

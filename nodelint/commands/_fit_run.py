@@ -6,7 +6,6 @@ import sys
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -26,6 +25,8 @@ from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set

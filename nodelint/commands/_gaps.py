@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import say
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection

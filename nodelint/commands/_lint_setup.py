@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import exclude, include, say, session_of, unusable, watch_progress
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

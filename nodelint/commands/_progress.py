@@ -6,7 +6,7 @@ import os
 from functools import cache
 from time import monotonic
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import click

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

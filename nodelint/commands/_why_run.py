@@ -7,7 +7,6 @@ import sys
 
 from nodelint.base.printable import escaped_json
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import CLEAN, UNUSABLE, discovered, echo, now, say, session_of, settings_of, stop, unreadable
 from nodelint.commands._dumps import ask_cluster, read_texts_of
 from nodelint.commands._facts import facts_for
@@ -15,6 +14,8 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, table
 from nodelint.ec2.label_columns import LabelColumns, types_by_value
 from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled, read_columns
@@ -36,6 +35,8 @@ from nodelint.model.keys import (
 )
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

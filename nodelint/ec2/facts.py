@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.snapshot import (
     Answer,
     CapacityReservation,
@@ -28,6 +27,8 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.messages import short
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

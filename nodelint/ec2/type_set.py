@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar

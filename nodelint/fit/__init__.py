@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.admission import may_tolerate, names_taint

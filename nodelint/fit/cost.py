@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
@@ -20,6 +19,8 @@ from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit
 from nodelint.model.keys import CAPACITY_TYPE, CPU, MEMORY
 from nodelint.model.messages import counted
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

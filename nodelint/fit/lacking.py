@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
@@ -234,6 +233,8 @@ def _say_line(line: LineEffect) -> str:
     values = f" [{', '.join(map(short, line.values[:5]))}{more}]" if line.values else ""
     return f"`{short(line.key)} {line.operator}{values}`"
 
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.resolution import LineEffect

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.images import unknown_fact
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import Workload
@@ -17,6 +16,8 @@ from nodelint.model.gap import Gap
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.text import UNKNOWN, Node
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

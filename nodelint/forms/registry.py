@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory import Inventory
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
@@ -17,6 +16,8 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.results import Result

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
@@ -19,6 +18,8 @@ from nodelint.model.finding import Edit, Finding, Suggestion, Withheld, written_
 from nodelint.model.manifest import NodePool
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     pass

@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
@@ -16,6 +15,8 @@ from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of as read_text
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.ec2.catalog import Catalog

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve import resolve
 from nodelint.model.documents import objects
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
@@ -37,6 +36,8 @@ from nodelint.plan.verdict import Sides, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

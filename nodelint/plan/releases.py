@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashes import version
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import OLDEST
 from nodelint.plan.outcome import ReleaseMove
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,6 @@ import os
 import re
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
@@ -14,6 +13,8 @@ from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory.switched_off import list_switched_off
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import find_object_place, span_of, written_place
@@ -14,6 +13,8 @@ from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.text import UNKNOWN
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import Unread

@@ -16,7 +16,6 @@ from functools import cache, cached_property, partial
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, shipped, table
 from nodelint.model import manifest
 from nodelint.model.finding import Safety, Severity
@@ -25,6 +24,8 @@ from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
 from nodelint.rule.context import Context
 from nodelint.text import Source
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

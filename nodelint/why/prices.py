@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.why.fleet import LaunchPool
 from nodelint.why.placing import NewNode
 from nodelint.why.state import NodeState
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import ignored_because, requirements_of
 from nodelint.fit.pods import LabelExpression, Pod, Term, Toleration
 from nodelint.fit.volumes import VolumePlace
@@ -16,6 +15,8 @@ from nodelint.model.cluster_objects import Workload
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.why.constraints import Constraint
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

@@ -7,7 +7,7 @@ list, git and matrix generators. Not known: what other generators bring, and plu
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -6,7 +6,7 @@ each release that is installed. Not known: a helmfile that is a template (`.gotm
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

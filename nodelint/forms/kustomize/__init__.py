@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.base.types import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

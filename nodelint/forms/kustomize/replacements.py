@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.resources import Id, Resource, compile_pattern, fits_labels, is_cluster_wide
 from nodelint.forms.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
 from nodelint.text import Node
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.kustomize.configuration import Kustomization
