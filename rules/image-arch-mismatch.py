@@ -150,8 +150,8 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
             changes = fixes.take_out(listing, [arch])
         else:
             changes = fixes.require(pool, [(keys.ARCH, "In", tuple(serving))])
-    except edits.NotEditable:
-        changes = []
+    except edits.NotEditable as error:
+        changes = edits.NoEdits(error.reason)
     return Finding(
         at=named or fixes.place(pool),
         message=message,

@@ -96,8 +96,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         # A fix that leaves two architectures would take the message away, and not the cause.
         whole = bool(wanted) and not otherwise and _varied(resolution, wanted)
         changes = fixes.require(pool, wanted) if whole else []
-    except edits.NotEditable:
-        changes = []
+    except edits.NotEditable as error:
+        changes = edits.NoEdits(error.reason)
     runs = resolution.launchable
     sure = known and _left(resolution, runs, wanted) == runs
     yield Finding(

@@ -204,9 +204,6 @@ def _split(item: pool_requirements.PoolRequirement, text: str, context: Context)
 
 def _edits(item: pool_requirements.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
-    try:
-        if near in item.texts:
-            return edits.remove(value.node)
-        return edits.set_value(value.node, near)
-    except edits.NotEditable:
-        return []
+    if near in item.texts:
+        return edits.if_editable(edits.remove, value.node)
+    return edits.if_editable(edits.set_value, value.node, near)

@@ -217,9 +217,10 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
         return found
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
-    from nodelint.commands._joined_files import find_joined_line
+    from nodelint.text.joined_files import find_joined_line
 
-    line = find_joined_line(found)
+    piped = next((source for source in found.sources if source.path == "-"), None)
+    line = find_joined_line(piped) if piped is not None else None
     if line is not None:
         where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
         say(f"{where}: put one there, or name the files in place of the pipe")

@@ -81,13 +81,13 @@ def build(
     to, where they were run. `each_release` is that of `FormRun`.
     """
     RUN.refill()
-    with LeftOutNotes() as notes:
+    with LeftOutNotes(_left_out) as notes:
         inventory = _render(files, rendering, folder_files, each_release)
     return _with_gaps(inventory, notes)
 
 
-def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(FilePlace(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
+def _left_out(path: str, line: int, reason: str, fault: str) -> Gap:
+    return Gap(FilePlace(path, line), "file", reason, fault=fault)
 
 
 def _render(
@@ -167,17 +167,22 @@ def read_inventory(
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
         inventory = _build_found(found, rendering, each_release)
-    with LeftOutNotes() as notes:
+    return note_unread(found, inventory)
+
+
+def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
+    """Add to `found` the files of which nothing can be built, and to an inventory what limits left out of these."""
+    with LeftOutNotes(_left_out) as notes:
         _note_unread(found, inventory)
     return _with_gaps(inventory, notes)
 
 
 def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
-    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *_list_gaps(notes)))))
+    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *notes.found))))
 
 
 def _build_found(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
-    with LeftOutNotes() as notes:
+    with LeftOutNotes(_left_out) as notes:
         inventory = _read_and_build(found, rendering, each_release)
     return _with_gaps(inventory, notes)
 

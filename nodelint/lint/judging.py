@@ -18,8 +18,8 @@ from nodelint.lint.results import (
     hold_to_known,
     merge_releases,
 )
-from nodelint.model.finding import Finding, Findings
-from nodelint.model.gap import Gap, gap_of
+from nodelint.model.finding import Finding
+from nodelint.model.gap import Findings, Gap, gap_of
 from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, former_names, load_check

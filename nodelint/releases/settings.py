@@ -7,19 +7,15 @@ charts hold much else. A setting counts for what lies nearest to the file that s
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.forms.lib.chart_commands import INSTALLS
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
-
-_COMMAND = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
@@ -82,8 +78,13 @@ class StatedSettings:
         self._find = find
         self.others = others
         self.files = files
-        self.scripts = [source for source in others if _COMMAND.search(source.text)]
+
+    @cached_property
+    def scripts(self) -> list[Source]:
         """Files without a manifest that install the controller by a command."""
+        from nodelint.forms.lib.chart_commands import INSTALLS_CONTROLLER
+
+        return [source for source in self.others if INSTALLS_CONTROLLER.search(source.text)]
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.finding import SEVERITIES, Finding, Findings, Severity, Skip
+from nodelint.model.finding import SEVERITIES, Finding, Severity
+from nodelint.model.gap import Findings, Skip
 from nodelint.model.keys import ARCH, FAMILY, SIZE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.rule.context import Context

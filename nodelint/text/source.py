@@ -11,7 +11,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
-from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
+from nodelint.text.syntax_errors import SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Source(SourceText):
                 if path.endswith(YAML_NAMES) or not source._is_script():
                     source.problems.append(SyntaxProblem(offset, message))
                 else:
-                    source.set_aside.append(SetAside(offset, message))
+                    source.set_aside.append(SyntaxProblem(offset, message))
             return source
 
     @property
@@ -102,7 +102,7 @@ class Source(SourceText):
             if host is not None and len(self.text) > LARGEST_DOCUMENT:
                 self.documents.append(Document(None, 0, len(self.text), 0))
                 self.set_aside.append(
-                    SetAside(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+                    SyntaxProblem(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
                 )
                 return
             if host is not None:
@@ -194,7 +194,7 @@ class Source(SourceText):
             if "\t" in reading.prefix:
                 self.tabbed = True
             if reading.problem is not None and reading.aside:
-                self.set_aside.append(SetAside(reading.at, reading.problem))
+                self.set_aside.append(SyntaxProblem(reading.at, reading.problem))
             elif reading.problem is not None:
                 self.problems.append(SyntaxProblem(reading.at, reading.problem))
             if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
@@ -210,7 +210,7 @@ class Source(SourceText):
             if re.compile(_TOP).search(self.text, begin, end) is not None:
                 raise Unreadable(begin, reason)
             self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
-            self.set_aside.append(SetAside(begin, reason))
+            self.set_aside.append(SyntaxProblem(begin, reason))
             return
         text = self.text[begin:end]
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
@@ -256,7 +256,7 @@ class Source(SourceText):
                 raise error from None
             self.documents.append(Document(None, begin, end, len(self.documents)))
             reason = f"a template that is not YAML before it is rendered: {again.message}"
-            self.set_aside.append(SetAside(again.offset, reason))
+            self.set_aside.append(SyntaxProblem(again.offset, reason))
             return None
         return roots, any(begin <= line < end for line in lines)
 

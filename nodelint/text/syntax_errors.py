@@ -32,7 +32,9 @@ class Unreadable(Exception):
 
 
 class SyntaxProblem:
-    """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
+    """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
+
+    A text has them for what is broken, and for templates and other forms that are set aside.
 
     `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
     """
@@ -50,19 +52,6 @@ class SyntaxProblem:
 
     def __repr__(self) -> str:
         return f"SyntaxProblem({self.offset}, {self.message!r})"
-
-
-class SetAside:
-    """A document that is left unread because it is a template: why, and where it begins."""
-
-    __slots__ = ("offset", "reason")
-
-    def __init__(self, offset: int, reason: str) -> None:
-        self.offset = offset
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        return f"SetAside({self.offset}, {self.reason!r})"
 
 
 _WORDS: dict[str, str] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
-from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, helm_commands, join_lines
+from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, find_commands, join_lines
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting, read_setting_text
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.lib.values import merged
@@ -33,7 +33,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     if is_readme(source.path) or source.path.endswith(_FOR_READERS):
         return
     text, tree = join_lines(source.text), files.tree(source)
-    for command in helm_commands(text):
+    for command in find_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
         if "#" not in text[begins : command.start()] and re.match(INSTALLS, command[0]):
             yield _Command(source, text, command, tree).read()
