@@ -264,7 +264,8 @@ def _nothing(run: _Run) -> NoReturn:
         if run.words.quiet:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
-        files = counted(run.found.files, "file")
+        only_stdin = run.found.stdin is not None and run.found.files == 1
+        files = "standard input" if only_stdin else counted(run.found.files, "file")
         # A path that is not there holds nothing that could be checked, and the error says so.
         read = run.found.files > len(run.found.unreadable) or not run.found.unreadable
         lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."] if read else []

@@ -118,6 +118,8 @@ def command(
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
+        if found.unreadable:
+            _end(found)
         echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)

@@ -120,6 +120,8 @@ def command(
     found.unreadable += unread(found, "not looked at")
     say_gaps(found, ready.inventory, settings)
     unreadable(found)
+    if found.unreadable and not result.objects and form == "text":
+        sys.exit(UNUSABLE)
     _print(result, form, everything, found)
     for fault in result.faults:
         say(f"internal error, please report it: {fault}")
@@ -180,8 +182,8 @@ def _release(option: str, text: str | None) -> Version:
     try:
         return target(text)
     except ValueError as error:
-        oldest = "; upgrade takes 0.32 and newer" if option == "--from" and text.startswith("0.") else ""
-        stop(f"{option}: {error}{oldest}")
+        is_early = option == "--from" and text.startswith("0.")
+        stop(f"{option}: {f'Karpenter {text} is too old: upgrade takes 0.32 and newer' if is_early else error}")
 
 
 def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
