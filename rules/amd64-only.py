@@ -1,4 +1,4 @@
-r"""A NodePool for amd64 alone whose class has arm64 images too: Graviton types of the same shape cost less.
+r"""A NodePool allows amd64 only, and its class has arm64 images as well: Graviton types of the same shape cost less.
 
 An alias has images for both architectures. Where your container images are built for both, a NodePool that allows
 both lets Karpenter take what is cheaper, and doubles what spot can choose from. Prices are on demand, of us-east-1.

@@ -1,4 +1,4 @@
-r"""A NodePool of EKS Auto Mode that asks for Windows: Auto Mode launches nodes of Linux alone.
+r"""A NodePool of EKS Auto Mode asks for Windows: Auto Mode launches Linux nodes only.
 
 A pool that leaves no other system never launches a node (an error). `windows` beside `linux` does nothing, and
 neither does a requirement on `node.kubernetes.io/windows-build` that Linux nodes meet. Windows nodes need a node

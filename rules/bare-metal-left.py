@@ -1,4 +1,4 @@
-r"""Bare-metal types that requirements leave: beside virtual ones, or behind a `NotIn` of `metal` alone.
+r"""Bare-metal types that the requirements still allow: next to virtual ones, or after a `NotIn` of `metal` only.
 
 `NotIn` of `metal` that leaves `metal-24xl`, `metal-48xl` and the other bare-metal sizes.
 

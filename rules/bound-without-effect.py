@@ -1,4 +1,4 @@
-r"""A bound that excludes nothing, because another requirement excludes all that it would.
+r"""A bound that excludes nothing, because another requirement already excludes those types.
 
 `instance-memory Gt 1500` takes no type away beside `instance-cpu In 4, 8`. A floor such as `instance-generation Gt 2`
 takes none away beside a list of families that are all newer. It does no harm. It reads as if it decided something,
@@ -85,9 +85,9 @@ def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
     return Finding(
         at=line.at.key_node,
         message=messages.first_fitting(
-            f"{bound} excludes nothing of what `{messages.short(shown, 40)}` leaves",
+            f"{bound} excludes nothing that `{messages.short(shown, 40)}` allows",
             f"{bound} excludes nothing here",
         ),
         also=[Also(reason.at.key_node, "leaves no type that the bound excludes")],
-        help=f"remove it, or write the number that was meant{f' ({unit})' if unit is not None else ''}",
+        help=f"remove it, or correct the number{f' ({unit})' if unit is not None else ''}",
     )

@@ -1,4 +1,4 @@
-"""Budgets of one's own replace the default of 10 %, and leave times or reasons without any limit.
+"""Budgets that replace the default of 10 %, and leave times or reasons without any limit.
 
 Without `budgets` a NodePool lets 10 % of its nodes be disrupted at once. A list of one's own takes the place of that
 default. Where none of its entries is active, nothing is limited: after a change of the NodePool or a new image

@@ -1,4 +1,4 @@
-r"""A comment that says another duration, count or capacity type than the value beside it: `72h # = 720h`.
+r"""A comment that says another duration, count or capacity type than the value on its line: `72h # = 720h`.
 
 One of the two is wrong, and whoever reads the file believes the comment. Only comments are read that say nothing but
 the value: a duration, a count of nodes, percent or CPUs behind the value, "spot only", "on-demand only" or "prefer

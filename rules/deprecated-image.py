@@ -1,4 +1,4 @@
-r"""The image that Karpenter takes is deprecated: whoever made it wants it replaced, and may soon remove it.
+r"""The image that Karpenter uses is deprecated: its owner wants it replaced, and may soon remove it.
 
 AWS deprecates the images that EKS publishes after some time, and a pipeline can set a time for its own. A deprecated
 image still launches; once it is deregistered, nothing does. Karpenter from 1.1.0 on takes deprecated images only

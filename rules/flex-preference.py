@@ -137,9 +137,9 @@ def _any_family(line: RequirementLine) -> list[Suggestion]:
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
     ways = ["use two NodePools of different weight: the one with the higher weight is tried first"]
     if fixed and parted:
-        ways.append("flex families that are not listed are in neither")
+        ways.append("flex families that are not listed are in neither pool")
     if fixed and pool.node.find("spec", "limits") is not None:
-        ways.append("limits apply to each of them")
+        ways.append("limits apply to each pool")
     return "; ".join(ways)
 
 

@@ -66,7 +66,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=policy,
             message="`RAID0` does not reach nodes of Windows: their local disks stay as they are",
-            note="where a type has local disks, Karpenter plans pods with the size of these",
+            note="where a type has local disks, Karpenter plans pods with their size",
             help="remove it, and size the root volume in blockDeviceMappings",
         )
         return
@@ -75,7 +75,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=policy,
             message="`RAID0` does not reach nodes of family Custom: nothing in `userData` prepares their local disks",
             severity="info",
-            note="where a type has local disks, Karpenter plans pods with the size of these",
+            note="where a type has local disks, Karpenter plans pods with their size",
             help="remove it unless the image itself prepares the disks, or prepare them in `userData`",
         )
         return

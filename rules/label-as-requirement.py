@@ -1,4 +1,4 @@
-"""A label of the template under a well-known key: it is a requirement too, and shuts out all other values.
+"""A label of the template with a well-known key: it is also a requirement, and excludes all other values.
 
 Karpenter adds the template's labels to the pool's requirements. `karpenter.sh/capacity-type: spot` among the labels
 means `karpenter.sh/capacity-type In [spot]`, whatever the requirements allow beside it, and `kubernetes.io/arch:

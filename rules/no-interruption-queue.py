@@ -1,4 +1,4 @@
-"""Spot capacity, and Karpenter's chart is installed without an interruption queue: nodes are taken back undrained.
+"""Spot capacity without an interruption queue in Karpenter's chart: EC2 reclaims nodes that are not drained.
 
 EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads that from an SQS queue: it starts
 another node at once and drains the one that goes. Without `settings.interruptionQueue` it hears nothing, and pods

@@ -1,4 +1,4 @@
-r"""A workload that is meant for Karpenter's nodes, and whose pods none of the NodePools takes.
+r"""A workload that is meant for Karpenter's nodes, and that no NodePool takes.
 
 Karpenter holds a pending pod against each NodePool, by weight: limits, taints, node selector and affinity, requests.
 Where it fits none, it launches nothing, and the pod stays pending; an event says `incompatible with nodepool`. This

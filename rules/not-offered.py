@@ -1,4 +1,4 @@
-r"""An instance type, family, size or category that the region, or the zones left to the NodePool, do not offer.
+r"""An instance type, family, size or category that the region, or the zones of the NodePool, do not offer.
 
 EC2 does not offer every type in every region, nor in every zone of one. Karpenter launches in the zones in which the
 class has a subnet, as far as the NodePool allows them. A value that is not offered there does nothing beside others

@@ -92,7 +92,7 @@ def _check_kubernetes(kubernetes: releases.KubernetesVersion, today: int, days: 
     way = "upgrade the cluster one minor version at a time, with its nodes and add-ons"
     if extended < 0:
         note = "AWS upgrades the control plane on its own; the nodes keep the old version"
-        return [(f"EKS does not support Kubernetes {kubernetes} since {known.extended}", note, way, True)]
+        return [(f"EKS has not supported Kubernetes {kubernetes} since {known.extended}", note, way, True)]
     if extended <= days or standard < 0:
         message = f"Kubernetes {kubernetes} is in extended support until {known.extended}"
         note = f"{costs}, and then AWS upgrades the control plane on its own"

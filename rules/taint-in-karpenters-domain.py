@@ -1,4 +1,4 @@
-r"""A taint of one's own in Karpenter's domain, such as `karpenter.sh/spot`.
+r"""A custom taint in Karpenter's domain, such as `karpenter.sh/spot`.
 
 The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It refuses labels of one's own there, and
 takes such a taint as it is. It works like any other, reads as if Karpenter had set it, and is in the way when a

@@ -76,7 +76,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     volume: dict[str, str | dict[str, str | bool]] = {"deviceName": root, "ebs": ebs}
     yield Finding(
         at=names[0] or mappings,
-        message=f"`{root}`, the system's volume of {family}, is not mapped: size and encryption stay the image's",
+        message=f"`{root}`, the system's volume of {family}, is not mapped: the image decides size and encryption",
         edits=edits.if_editable(edits.insert_items, mappings, 0, [volume]),
         note="AWS publishes its images unencrypted; Karpenter's own mappings, which this list replaces, encrypt them",
         help=f"map `{root}` too, with `encrypted: true`",

@@ -1,4 +1,4 @@
-r"""Values of a list that exist, and that can never match beside the other requirements of the NodePool.
+r"""Values that exist, and that can never match together with the other requirements of the NodePool.
 
 Every requirement has to hold at once. `t` in `instance-category` beside `instance-generation In 5, 6, 7` matches
 nothing: types of `t` are of generations 1 to 4 and 8. `c7g` is arm64 and matches nothing beside

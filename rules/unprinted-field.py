@@ -76,7 +76,7 @@ def _picked(obj: Object, context: Context) -> Findings:
             severity="warning" if missing[0] == "value" else "info",
             strict=set(missing) <= {"minValues", "reasons"},
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
-            note=f"what values say of it {verb} silently dropped: {known[missing[0]]}",
+            note=f"what the values set {verb} silently dropped: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",
         )
 

@@ -1,4 +1,4 @@
-r"""An image term that takes images of owners whom nobody chose: without `owner`, or with `owner: "*"`.
+r"""An image term that accepts images of any owner: without `owner`, or with `owner: "*"`.
 
 A selector without `owner` finds images of several owners, or of an account that the class does not name.
 

@@ -163,9 +163,10 @@ def test_of_what_could_not_be_read_nothing_is_said_to_be_missing(nodelint: Run, 
 
 def test_a_kubernetes_that_is_not_known_is_said(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, POOL)
-    assert "Kubernetes 1.99 is newer than the versions known here" in nodelint(
-        "check", "--kubernetes-version", "1.99"
-    ).stderr
+    assert (
+        "Kubernetes 1.99 is newer than the versions known here"
+        in nodelint("check", "--kubernetes-version", "1.99").stderr
+    )
 
 
 def test_a_revision_among_the_paths_of_a_plan_is_named_by_its_option(nodelint: Run, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def pool(limits: str, *types: str) -> str:
         (
             "cpu: 20, memory: 40Gi",
             ["t3.medium", "t3.large", "t3.xlarge"],
-            "the memory limit `40Gi` allows about 10 CPUs with most types left: the cpu limit is `20`",
+            "the memory limit `40Gi` allows about 10 CPUs with most allowed types: the cpu limit is `20`",
         ),
         (
             "cpu: 100, memory: 1000Gi",
