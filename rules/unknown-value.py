@@ -72,6 +72,9 @@ from nodelint.api import (
 
 MOST_SHOWN = 20
 
+MOST_VALUES = 8
+"""A key with more values than these has no list of them in a message."""
+
 
 @rule(
     on=NodePool,
@@ -125,6 +128,8 @@ def _finding(
         hint = f"it needs Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
         hint = form
+    elif near is None and not item.is_label and (few := _few_values(item, context)):
+        hint = few
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
@@ -144,6 +149,14 @@ def _finding(
         help=hint,
         suggestions=[] if changes else _suggest_removal(item) if wholly else _drop_values(item, [value, *others]),
     )
+
+
+def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
+    """The values of a key that has few, such as architectures; None where it has many, or they are not known."""
+    known = sorted(labels.known_values(item.key, context.catalog) or (), key=labels.natural)
+    if not 0 < len(known) <= MOST_VALUES:
+        return None
+    return f"the values of {labels.name_of(item.key)} are {', '.join(f'`{value}`' for value in known)}"
 
 
 def _tell_date(context: Context) -> str:

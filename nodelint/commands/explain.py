@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodeOverlay, NodePool
+    from nodelint.model.releases import Version
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
@@ -118,9 +119,7 @@ def command(
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
-        if found.unreadable:
-            _end(found)
-        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
+        _say_nothing(found, settings.karpenter)
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)
@@ -131,6 +130,12 @@ def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:
     from nodelint.model.manifest import NodeOverlay
 
     return [o for source in inventory.sources for o in objects(source, more=True) if isinstance(o, NodeOverlay)]
+
+
+def _say_nothing(found: Discovery, release: Version) -> None:
+    """Say that there is nothing to explain; where files could not be read, that alone is said."""
+    if not found.unreadable:
+        echo(f"Nothing to explain: no NodePool that Karpenter {release} serves in {_count_files(found)}.")
 
 
 def _end(found: Discovery) -> None:

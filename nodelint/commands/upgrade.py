@@ -120,8 +120,6 @@ def command(
     found.unreadable += unread(found, "not looked at")
     say_gaps(found, ready.inventory, settings)
     unreadable(found)
-    if found.unreadable and not result.objects and form == "text":
-        sys.exit(UNUSABLE)
     _print(result, form, everything, found)
     for fault in result.faults:
         say(f"internal error, please report it: {fault}")
@@ -189,6 +187,8 @@ def _release(option: str, text: str | None) -> Version:
 def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
     from nodelint.report import upgrade as report
 
+    if not result.objects and found.unreadable and form == "text":
+        return  # what could not be read is said; a report about no object would be no answer
     if not result.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
     if form == "json":
