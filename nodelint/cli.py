@@ -142,8 +142,8 @@ def cli() -> None:
     """Check Karpenter's NodePool and EC2NodeClass manifests before they are merged.
 
     nodelint works out what Karpenter would launch from them, says what is wrong, where and why, and
-    writes the edit that puts it right. It needs no AWS account: facts about EC2 come with it, and what
-    only your account knows is asked when you say so.
+    writes the fix. It needs no AWS account: facts about EC2 come with it. It asks AWS for facts of your
+    account only if you say so.
 
     \b
     Start here:
@@ -151,6 +151,6 @@ def cli() -> None:
       nodelint check --fix pool.yaml  and fix what can be fixed safely
       nodelint plan                   which nodes this branch replaces, and why
       nodelint fit                    which pool takes which workload
-      nodelint explain pool.yaml      which instance types are left
-      nodelint rule                   what is looked for
+      nodelint explain pool.yaml      which instance types a pool can launch
+      nodelint rule                   which rules there are
     """

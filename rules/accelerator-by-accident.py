@@ -1,6 +1,6 @@
 r"""A NodePool for general work whose requirements allow GPU, accelerator, FPGA or video types.
 
-Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is to be had, and then at many
+Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is available, and then at many
 times the price: on a day without spot capacity that is every pod that comes. Types for which it counts no device are
 taken like any other: `g6f` and `gr6f` with a fraction of a GPU, FPGAs (`f`) and video transcoders (`vt`).
 

@@ -5,7 +5,7 @@ have enough devices; where that has run out, the next one, up to the dearest. A 
 more memory, then fails on some nodes. A requirement on `instance-generation`, `instance-gpu-name`, `instance-gpu-
 memory` or the family says what is meant.
 
-Pods may say it themselves, by `nodeSelector`. It is a reminder, then.
+Pods may say it themselves, by `nodeSelector`. Then the finding is only a hint.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]

@@ -23,7 +23,7 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
 ```
 
-Requirements that leave bare-metal types beside virtual ones.
+Requirements that leave bare-metal types together with virtual ones.
 
 A bare-metal node takes many minutes to boot, where others take one, and is a whole server. It is launched for a pod
 that fits no smaller type, or when smaller ones are short, and costs as much as the largest size of its family. A pool

@@ -1,8 +1,9 @@
 r"""A bound that excludes nothing, because another requirement already excludes those types.
 
-`instance-memory Gt 1500` takes no type away beside `instance-cpu In 4, 8`. A floor such as `instance-generation Gt 2`
-takes none away beside a list of families that are all newer. It does no harm. It reads as if it decided something,
-and often stands for a number or a unit that was meant to be another one: memory is in MiB.
+`instance-memory Gt 1500` takes no type away together with `instance-cpu In 4, 8`. A floor such as
+`instance-generation Gt 2` takes none away together with a list of families that are all newer. It does no harm. It
+reads as if it decided something, and often stands for a number or a unit that was meant to be another one: memory is
+in MiB.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -45,10 +45,10 @@ spec.disruption.budgets:
   - nodes: "10%"
 ```
 
-A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
+A bound next to a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
 
-`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" beside
-`Gt 4`, or "up to 8" beside `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
+`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" next to
+`Gt 4`, or "up to 8" next to `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
 count the value in.
 
 ```yaml bad frame=pool

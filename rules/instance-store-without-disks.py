@@ -4,7 +4,7 @@ r"""`instanceStorePolicy` in a class whose pools can launch no type with local d
 them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
 family (`m6id`, `c7gd`), begin with `i` (`i4i`, `im4gn`), or have accelerators (`g5`, `g6`, `p5`, `trn1`): the label
 `karpenter.k8s.aws/instance-local-nvme` says which, and the finding looks at it. In the values of a chart the pool
-beside the class counts.
+next to the class counts.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:

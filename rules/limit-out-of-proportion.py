@@ -11,7 +11,7 @@ nodes depends on the instance types:
   much memory get it, and a second node never starts.
 - A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
 
-The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
+The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the allowed types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -8,7 +8,7 @@ that they do not tolerate.
 
 Labels and taints belong to `spec.template` of the NodePool: pods can ask for them then.
 
-There is no edit for a label that the kubelet refuses: pods may select it, and its new name is to be theirs too.
+There is no edit for a label that the kubelet refuses: pods may select it, and its new name must be theirs too.
 
 ```yaml bad frame=class
 spec.userData: |

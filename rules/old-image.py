@@ -1,6 +1,6 @@
 """An image that is pinned to a version more than a year old: it lacks all patches since.
 
-A pin is to be moved: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
+Move a pin regularly: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
 kernel, containerd and kubelet of its day. EKS marks images as deprecated in time and takes them away, and nothing
 starts then.
 

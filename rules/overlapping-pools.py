@@ -8,7 +8,7 @@ weight have the same taints and instance types in common, nobody has chosen, and
 `spot` comes before `on-demand`, `general` before `arm`.
 
 The rule looks at pools of one file or folder. It is silent where a label, a zone, an architecture or a taint tells
-the nodes apart, for then pods choose. Give the pool that is to be tried first a `weight`, or part the pools by a
+the nodes apart, for then pods choose. Give the pool that should be tried first a `weight`, or part the pools by a
 taint or a label that pods ask for.
 
 ```yaml bad frame=pool+pool

@@ -1,6 +1,6 @@
 r"""A NodePool without a taint allows spot capacity, while another one has a taint on its spot nodes.
 
-Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool beside
+Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool next to
 it that any pod can use, and that allows spot as well, gives spot nodes to all the others: Karpenter tries spot first
 in each pool that allows it. Let that pool use on-demand capacity only, or drop the taint of the other.
 

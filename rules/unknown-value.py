@@ -1,6 +1,6 @@
 r"""A value of a well-known label that no instance type, or no offer of one, has: it can never match.
 
-Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
+Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list together with
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
 family of the newest generation or a size of the last two, which may be newer than what nodelint knows). A `NotIn`
