@@ -1,7 +1,7 @@
 # The image holds nodelint and what it needs; the manifests are mounted at /src:
 #   docker build -t nodelint . && docker run --rm -v "$PWD:/src" nodelint check
 #
-# --helm and --kustomize need helm and kustomize, which are not in the image. An image with them:
+# --helm and --kustomize (deprecated) need helm and kustomize, which are not in the image. An image with them:
 #   FROM nodelint
 #   COPY --from=<an image with helm> /usr/bin/helm /usr/local/bin/helm
 #   COPY --from=<an image with kustomize> /app/kustomize /usr/local/bin/kustomize

@@ -8,8 +8,7 @@ import sys
 from io import TextIOWrapper
 
 from nodelint.base.printable import printable
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

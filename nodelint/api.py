@@ -32,26 +32,26 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
-| `overlays` | which NodeOverlays count, and for which offers |
+| `node_overlays` | which NodeOverlays count, and for which offers |
 | `budgets` | how many nodes may be disrupted when, over a week |
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
-Modules are loaded when a rule first uses something of them.
+Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is
+deprecated, and the next release is without it.
 """
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Group, rule
 from nodelint.text import UNKNOWN, Node, Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint import apiserver, convert, edits, fit
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         dummy_values,
         images,
         labels,
-        overlays,
+        node_overlays,
         pool_requirements,
         resolve,
         selectors,
@@ -136,8 +136,8 @@ __all__ = [
     "labels",
     "manifest",
     "messages",
+    "node_overlays",
     "objects",
-    "overlays",
     "pool_requirements",
     "quantities",
     "questions",
@@ -183,7 +183,7 @@ _MODULES = {
         "dummy_values",
         "images",
         "labels",
-        "overlays",
+        "node_overlays",
         "pool_requirements",
         "resolve",
         "selectors",
@@ -224,6 +224,9 @@ _NAMES = {
 }
 """Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""
 
+_FORMER = {"overlays": "node_overlays"}
+"""Deprecated names, each with the one that took its place."""
+
 
 class _Module:
     """A module that is loaded when a rule first uses something of it: most rules find nothing to look at."""
@@ -251,7 +254,8 @@ class _Module:
 if not TYPE_CHECKING:  # for a checker every name would be one of the API
 
     def __getattr__(name: str) -> object:
-        """What is loaded only when it is used; AttributeError for a name that the API has not."""
+        """Return what is loaded only when it is used. Raise AttributeError for a name that the API has not."""
+        name = _FORMER.get(name, name)
         for package, modules in _MODULES.items():
             if name in modules:
                 return globals().setdefault(name, _Module(f"{package}.{name}"))

@@ -105,9 +105,8 @@ spec:
 """
 
 import re
-from collections.abc import Iterator
 
-from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Source, rule, terraform_trace
+from nodelint.api import UNKNOWN, Context, Finding, Findings, Node, Source, rule, terraform_trace
 
 _MODULE = re.compile(
     r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
@@ -119,7 +118,7 @@ _OUTPUTS = {
     "a queue": ("queue_name", "queue_arn", "queue_url"),
 }
 _TRUSTS_PODS = re.compile(r"pods\.eks\.amazonaws\.com|sts:AssumeRoleWithWebIdentity")
-_ROLE_ARN = "eks.amazonaws.com/role-arn"
+_ROLE_ARN = re.compile(r"eks\.amazonaws\.com/role-arn")
 
 
 @rule(
@@ -134,14 +133,14 @@ _ROLE_ARN = "eks.amazonaws.com/role-arn"
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
-    roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
+    roles = [role for obj in context.classes_of(source) if (role := obj.node.find("spec", "role")) is not None]
     if not roles:
         return
+    of_controller = _controller_roles(context)
     for role in roles:
         if role.value is UNKNOWN:
             yield from _referred(role, context.terraform)
-        elif isinstance(role.value, str) and role.value in _controller_roles(context):
+        elif isinstance(role.value, str) and role.value in of_controller:
             yield Finding(
                 at=role,
                 message=f"`{role.value}` is the controller's role, by `role-arn` of its chart: nodes never join",
@@ -179,12 +178,10 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
             )
 
 
-def _controller_roles(context: Context) -> Iterator[str]:
+def _controller_roles(context: Context) -> set[str]:
     """The names of the roles that values of Karpenter's chart give its service account."""
-    if not any(_ROLE_ARN in file.text for file in context.files):
-        return
-    for install in context.installs:
-        notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
-        node = notes.get(_ROLE_ARN) if notes is not None else None
-        if node is not None and isinstance(node.value, str):
-            yield node.value.rpartition("/")[2]
+    if not context.is_in_files(_ROLE_ARN):
+        return set()
+    stated = [install.values for install in context.installs if install.values is not None]
+    notes = [values.find("serviceAccount", "annotations", "eks.amazonaws.com/role-arn") for values in stated]
+    return {node.value.rpartition("/")[2] for node in notes if node is not None and isinstance(node.value, str)}

@@ -123,7 +123,6 @@ from nodelint.api import (
     UNKNOWN,
     Also,
     Context,
-    EC2NodeClass,
     Finding,
     Findings,
     Node,
@@ -162,8 +161,7 @@ _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
-    roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
+    roles = [role for obj in context.classes_of(source) if (role := obj.node.find("spec", "role")) is not None]
     if not roles:
         return
     yield from _without_row(roles, context)
@@ -229,9 +227,9 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
-    around = context.files_around
-    if not any(_MAP.search(file.text) for file in around) or any(_OTHER_ACCESS.search(file.text) for file in around):
+    if not context.is_in_files(_MAP, around=True) or context.is_in_files(_OTHER_ACCESS, around=True):
         return
+    around = context.files_around
     blocks = context.terraform
     maps = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
     rows = [row for text, _ in maps for row in _ROW.findall(text)]

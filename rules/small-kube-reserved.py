@@ -42,10 +42,11 @@ def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Find
         return
     types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
     found = resolve.least_scant(node_class, context.images(node_class).ami_family, context.catalog, types)
-    if found is not None and found.kept * times < found.default:
+    if found is not None and found.reserved * times < found.default:
         yield Finding(
             at=fixes.visible_node(node),
-            message=f"{found.kept} MiB are reserved for kubelet and system: `{found.name}` needs {found.default} MiB",
+            message=f"{found.reserved} MiB are reserved for kubelet and system:"
+            f" `{found.name}` needs {found.default} MiB",
             note="a node full of pods runs out of memory: the kernel kills processes, or the node turns NotReady",
             help="remove memory from kubeReserved: the default grows with the pods of a type",
         )

@@ -36,7 +36,7 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
-    overlays,
+    node_overlays,
     requirement,
     rule,
 )
@@ -75,9 +75,9 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         return
     key = messages.short(str(line.key), 40)
     is_of_type = requirement.normalize(str(line.key)) in requirement.well_known(context.karpenter) - {
-        overlays.POOL_KEY
+        node_overlays.POOL_KEY
     }
-    named = "is named so" if line.key == overlays.POOL_KEY else f"has such a label `{key}`"
+    named = "is named so" if line.key == node_overlays.POOL_KEY else f"has such a label `{key}`"
     yield Finding(
         at=line.node,
         message=messages.first_fitting(
@@ -109,11 +109,11 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
 
 
 def _find_unmet_line(
-    overlay: "manifest.NodeOverlay", views: "tuple[overlays.OverlaidPool, ...]", context: Context
+    overlay: "manifest.NodeOverlay", views: "tuple[node_overlays.OverlaidPool, ...]", context: Context
 ) -> RequirementLine | None:
     """The first requirement that no type of a pool meets, even alone."""
     for line in overlay.requirements:
-        requirements = overlays.read_requirements([line], context.karpenter)
+        requirements = node_overlays.read_requirements([line], context.karpenter)
         reach = (
             [pool.find_offers(requirements, context.karpenter) for pool in views] if requirements is not None else []
         )

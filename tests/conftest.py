@@ -36,6 +36,28 @@ settings.register_profile("long", settings.get_profile("few"), max_examples=1000
 settings.load_profile("few")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "fail a test that takes more seconds of CPU than this and is not marked `slow`"
+    parser.addoption("--cpu-budget", type=float, metavar="SECONDS", help=about)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time, in seconds, of this process and of those that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hold a test to the budget of CPU time, where the run has one (`.ci/run tests`)."""
+    before = cpu_seconds()
+    yield
+    budget = item.config.getoption("--cpu-budget")
+    used = cpu_seconds() - before
+    if budget is not None and used > budget and item.get_closest_marker("slow") is None:
+        pytest.fail(f"takes {used:.1f} s of CPU; the budget is {budget:g} s: ask for less, or mark it `slow`", False)
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: looking through it for garbage costs and finds nothing."""
     gc.collect()

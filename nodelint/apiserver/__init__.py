@@ -43,15 +43,15 @@ class Schemas:
 
     @classmethod
     def bundled(cls) -> Schemas:
-        """The schemas that come with nodelint; each is read when an object of its kind is met."""
+        """Return the schemas that come with nodelint; each is read when an object of its kind is met."""
         return _bundled()
 
     @classmethod
     def from_crds(cls, path: str | os.PathLike[str], within: str | None = None) -> Schemas:
-        """The schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
+        """Return the schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
 
-        `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can
-        be read, and ValueError where there is no CRD of Karpenter's or a file is not YAML.
+        `within` is the folder that no link may leave; None allows any place. Raise OSError where nothing can be read,
+        and ValueError where there is no CRD of Karpenter's or a file is not YAML.
         """
         from nodelint.apiserver.crds import read
 
@@ -59,13 +59,13 @@ class Schemas:
         return cls(roots, foreign=True, skipped=skipped)
 
     def versions(self, kind: str) -> list[str]:
-        """The API versions that are served for a kind."""
+        """Return the API versions that are served for a kind."""
         if self.foreign and kind != AUTO_MODE_KIND:
             return sorted(version for k, version in self._roots if k == kind)
         return list(_SERVED.get(kind, ()))
 
     def shape(self, kind: str, version: str, release: Version) -> SchemaNode | None:
-        """The schema of a kind and API version as it stands in a release; None where there is none."""
+        """Return the schema of a kind and API version as it stands in a release; None where there is none."""
         key = (kind, version, None if self.foreign else release)
         found = self._shapes.get(key)
         if found is None:
@@ -91,11 +91,11 @@ def _bundled() -> Schemas:
 
 
 def check(obj: Object, release: Version, schemas: Schemas, partial: bool = False) -> list[SchemaProblem]:
-    """What the API server of a cluster with this release of Karpenter has against an object.
+    """Return what the API server of a cluster with this release of Karpenter has against an object.
 
-    An empty list means that it takes the object. Unknown fields count as problems, as they do under
-    `kubectl apply`. Objects of the retired kinds are not judged. What is partial is never told of
-    fields that it lacks; `partial` says that of an object that an overlay completes.
+    An empty list means that it takes the object. Unknown fields count as problems, as they do under `kubectl apply`.
+    Objects of the retired kinds are not judged. What is partial is never told of fields that it lacks; `partial` says
+    that of an object that an overlay completes.
     """
     if isinstance(obj, Retired) or obj.of_values:
         return []
@@ -123,7 +123,7 @@ def refuses(obj: Object, release: Version, schemas: Schemas) -> bool:
 
 
 def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[SchemaProblem]:
-    """What the API server has against an object where it drops the fields that it does not know.
+    """Return what the API server has against an object where it drops the fields that it does not know.
 
     A field that is misspelt is missing then, where `check` tells of its name alone.
     """
@@ -135,7 +135,7 @@ def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[Sch
 
 
 def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
-    """Why the API server refuses an object, but for fields that it drops: of no release, or of another one."""
+    """Yield why the API server refuses an object, but for fields that it drops: of no release, or of another one."""
     for problem in check_as_stored(obj, release, schemas):
         if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
             yield problem
@@ -155,7 +155,7 @@ def _check_dropping(obj: Object, shape: SchemaNode, release: Version) -> list[Sc
 
 
 def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, release: Version) -> list[SchemaProblem]:
-    """What is wrong with a part of an object by a schema of its own, which no API server asks."""
+    """Return what is wrong with a part of an object by a schema of its own, which no API server asks."""
     from nodelint.apiserver.walk import Walk
 
     return list(_sort_problems(Walk(obj, shape, release).run(node, path)))
@@ -183,7 +183,7 @@ def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProble
 
 
 def _not_yet(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
-    """A kind that a release does not have yet."""
+    """Return a kind that a release does not have yet."""
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None or release in shape.window:
         return None
@@ -196,7 +196,7 @@ def _is_served(shape: SchemaNode | None, release: Version) -> bool:
 
 
 def _sort_problems(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """The problems in the order of the text, each said once."""
+    """Yield the problems in the order of the text, each said once."""
     seen = set()
     for problem in sorted(found, key=lambda p: (p.node.start, p.path)):
         key = (problem.layer, problem.node.start, problem.message)

@@ -19,10 +19,10 @@ _MOST_FILES = 50_000
 
 
 def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
-    """The schemas by kind and API version, and which of their rules cannot be judged here.
+    """Return the schemas by kind and API version, and which of their rules cannot be judged here.
 
-    `within` is the folder that no link may leave; None allows any place. Raises OSError where nothing can be
-    read, and ValueError where there is no CRD of Karpenter's, a file is not YAML, or a CRD has not the form of one.
+    `within` is the folder that no link may leave; None allows any place. Raise OSError where nothing can be read, and
+    ValueError where there is no CRD of Karpenter's, a file is not YAML, or a CRD has not the form of one.
     """
     roots: dict[tuple[str, str], Raw] = {}
     for file in _files(path, within):
@@ -166,7 +166,7 @@ def _hold_rule(item: Any, at: str) -> None:
 
 
 def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
-    """The schemas that a keyword holds, each with its place."""
+    """Return the schemas that a keyword holds, each with its place."""
     if key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
         return [(_require_type(dict, value, at), at)]
     if key in ("anyOf", "oneOf", "allOf"):
@@ -180,7 +180,7 @@ def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
 
 
 def _root(schema: Raw, status: bool) -> Raw:
-    """The schema with what an API server adds: the checks of metadata, and a status that it drops."""
+    """Return the schema with what an API server adds: the checks of metadata, and a status that it drops."""
     properties = dict(schema.get("properties") or {})
     properties["metadata"] = {"$ref": "#/$defs/objectMeta"}
     properties.setdefault("apiVersion", {"type": "string"})

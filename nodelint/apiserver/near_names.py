@@ -26,7 +26,7 @@ class NearNames:
         self._close = CloseNames(self._by_lower)
 
     def nearest(self, name: object) -> str | None:
-        """The one that was probably meant: the same but for case and separators, or a letter or two away."""
+        """Return the one that was probably meant: the same but for case and separators, or a letter or two away."""
         if not isinstance(name, str) or not name:
             return None
         plain = _plain(name)
@@ -47,5 +47,5 @@ def _sorted_letters(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text without case and separators."""
+    """Return a text without case and separators."""
     return text.replace("-", "").replace("_", "").replace(" ", "").lower()

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import LONGEST_MESSAGE, first_fitting, short
 from nodelint.model.releases import NEWEST, Version
 from nodelint.text import Node, UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -60,12 +59,12 @@ _NAMES = {
 
 
 def fit(message: str) -> str:
-    """A message cut to the length that a line takes, between words where it has some."""
+    """Return a message cut to the length that a line takes, between words where it has some."""
     return short(message, LONGEST_MESSAGE)
 
 
 def last(path: str) -> str:
-    """The last field of a path: `values` for `spec.requirements[0].values[1]`."""
+    """Return the last field of a path: `values` for `spec.requirements[0].values[1]`."""
     if not path.endswith("]"):
         return path.rpartition(".")[2] or "the object"
     quoted = _quoted(path)
@@ -77,19 +76,19 @@ def last(path: str) -> str:
 
 
 def _quoted(path: str) -> str | None:
-    """The key in brackets and quotes at the end of a path."""
+    """Return the key in brackets and quotes at the end of a path."""
     begin = path.find('["') + 2
     return path[begin:-2] if path.endswith('"]') and 2 <= begin <= len(path) - 2 else None
 
 
 def quote_value(value: object, room: int = 50) -> str:
-    """A value in backticks, cut where it is long."""
+    """Return a value in backticks, cut where it is long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return f"`{short(text, room)}`"
 
 
 def kind(value: object) -> str:
-    """The JSON type of a scalar."""
+    """Return the JSON type of a scalar."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -100,7 +99,7 @@ def kind(value: object) -> str:
 
 
 def whole(value: Any) -> Any:
-    """A number without a fraction as an integer, as it is on the way to an API server."""
+    """Return a number without a fraction as an integer, as it is on the way to an API server."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return int(value)
     return value
@@ -154,7 +153,7 @@ def holds_unsound(value: object) -> bool:
 
 
 def converted(node: Node, value: object, wanted: str) -> str | None:
-    """A scalar of the wrong type as the text that would be of the right one; None where there is none.
+    """Return a scalar of the wrong type as the text that would be of the right one; None where there is none.
 
     What was to be a text is that which stands there: `1.10` and `on` are not `1.1` and `true`.
     """

@@ -12,11 +12,10 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Validation
 from nodelint.apiserver.walk_state import Job, WalkState
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.text import Node, UnknownValue
 from nodelint.text.placeholders import depth
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +44,7 @@ def matches(text: str, pattern: str, shape: SchemaNode) -> bool:
 
 
 def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
-    """The rules of a place that its value breaks."""
+    """Yield the rules of a place that its value breaks."""
     failed = []
     for rule in job.shape.rules:
         if _plainly_holds(rule.rule, job.value):
@@ -92,7 +91,7 @@ def _plainly_holds(rule: str, value: Any) -> bool:
 
 @cache
 def _parts(rule: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """The parts of a rule that have one of the forms in which most rules are written.
+    """Return the parts of a rule that have one of the forms in which most rules are written.
 
     The first and the last one count, and those between them where nothing before is left open.
     """
@@ -117,7 +116,7 @@ def _is_closed(text: str) -> bool:
 
 
 def _form(part: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """A form by its name, with the field that it is about and the texts that it names."""
+    """Return a form by its name, with the field that it is about and the texts that it names."""
     for sign, form in (("has(self.", "has"), ("!has(self.", "lacks")):
         if part.startswith(sign) and part.endswith(")") and _is_name(part[len(sign) : -1]):
             return form, part[len(sign) : -1], ()
@@ -153,7 +152,7 @@ def _is_name(text: str) -> bool:
 
 
 def _texts(listed: str) -> tuple[str, ...] | None:
-    """The texts of a list of plain literals; None for anything else."""
+    """Return the texts of a list of plain literals; None for anything else."""
     if "\\" in listed or not (listed[:1] == listed[-1:] == "'" and len(listed) > 1):
         return None
     texts = tuple(listed[1:-1].split("', '"))
@@ -207,7 +206,7 @@ def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
 
 
 def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
-    """What the unknowns of a value may be: all the same, all different, then mixed, each time the same way."""
+    """Yield what the unknowns of a value may be: all the same, all different, then mixed, each time the same way."""
     guess = ("", "x" * 40, 0, 1, 10**6, True, *program.texts(), *_scalars(value))
     yield from map(repeat, guess)
     yield count()
@@ -227,7 +226,7 @@ def _holds_loop(job: Job) -> bool:
 
 
 def _lengthen(value: Any) -> Any:
-    """A value whose lists of unknown entries have fifty more of them."""
+    """Return a value whose lists of unknown entries have fifty more of them."""
     if isinstance(value, dict):
         return {key: _lengthen(inner) for key, inner in value.items()}
     if not isinstance(value, list):
@@ -252,7 +251,7 @@ def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
 
 
 def _fill_unknowns(value: Any, probes: Iterator[Any]) -> Any:
-    """A value in which each unknown is the next of the probes."""
+    """Return a value in which each unknown is the next of the probes."""
     if isinstance(value, dict):
         return {key: _fill_unknowns(filled, probes) for key, filled in value.items()}
     if isinstance(value, list):
@@ -276,7 +275,7 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 
 def _completed(value: Any, shape: SchemaNode, siblings: frozenset[str] = frozenset()) -> Iterator[Any]:
-    """A partial value with one more field, or with more entries, that may come from elsewhere.
+    """Yield a partial value with one more field, or with more entries, that may come from elsewhere.
 
     `siblings` holds the keys of the maps around it, which a map may have to match.
     """
@@ -314,7 +313,7 @@ def _completed_list(value: list[Any], items: SchemaNode, siblings: frozenset[str
 
 
 def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
-    """A value without some of what a template holds under a condition: not every branch is rendered."""
+    """Yield a value without some of what a template holds under a condition: not every branch is rendered."""
     document, node = state.obj.document, job.node
     if not document.templated or not isinstance(value, (dict, list)):
         return
@@ -337,7 +336,7 @@ def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
 
 
 def _blanks(shape: SchemaNode | None, siblings: frozenset[str]) -> Iterator[Any]:
-    """What may stand for something that is not there: of lists and maps an empty one and a full one."""
+    """Yield what may stand for something that is not there: of lists and maps an empty one and a full one."""
     if shape is not None and shape.type == "object":
         yield {}
         if shape.extra is not None:
@@ -410,7 +409,7 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
 
 
 def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
-    """The entry of a list, key of a map or last field without which the rule holds; else the whole."""
+    """Return the entry of a list, key of a map or last field without which the rule holds; else the whole."""
     node, path, value = job.node, job.path, job.value
     if isinstance(value, list) and len(value) > 1:
         guilty = [i for i, known_value in enumerate(value) if not program.holds([known_value])]

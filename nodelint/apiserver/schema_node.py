@@ -12,10 +12,9 @@ from functools import cache, cached_property
 
 from nodelint.apiserver.near_names import NearNames
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import read_json, shipped
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -112,7 +111,7 @@ class SchemaNode:
             self.sound_texts.add(text)
 
     def field(self, name: str) -> SchemaNode | None:
-        """The shape of a field that the schema names."""
+        """Return the shape of a field that the schema names."""
         found = self.shapes.get(name)
         if found is None:
             raw = self.properties.get(name)
@@ -122,7 +121,7 @@ class SchemaNode:
         return found
 
     def place_of(self, name: str) -> str | None:
-        """The path, from here, of the one object that holds a field of this name; None for none or several."""
+        """Return the path, from here, of the one object that holds a field of this name; None for none or several."""
         found = self._places.get(name, [])
         return found[0] if len(found) == 1 else None
 
@@ -151,23 +150,23 @@ class SchemaNode:
         return found
 
     def _once_closed(self) -> Iterator[str]:
-        """The fields that an open map had in releases before, whose API server knew them by name."""
+        """Yield the fields that an open map had in releases before, whose API server knew them by name."""
         for earlier in (self.raw.get("x-karpenter-before") or {}).values():
             yield from _settled(earlier, self._root, None).get("properties") or ()
 
     @property
     def fields(self) -> list[str]:
-        """The names of all fields, those of other releases too."""
+        """Return the names of all fields, those of other releases too."""
         return list(self.properties)
 
     @cached_property
     def names_of_release(self) -> list[str]:
-        """The names of the fields that the target release has."""
+        """Return the names of the fields that the target release has."""
         return [name for name in self.properties if (shape := self.field(name)) and self.has_release(shape)]
 
     @cached_property
     def near_names(self) -> NearNames:
-        """The same names, to find the one that another was meant to be."""
+        """Return the same names, to find the one that another was meant to be."""
         return NearNames(self.names_of_release)
 
     @property
@@ -177,7 +176,7 @@ class SchemaNode:
 
     @cached_property
     def defaults(self) -> list[tuple[str, SchemaNode]]:
-        """The fields that an API server fills in."""
+        """Return the fields that an API server fills in."""
         found = []
         for name, raw in self.properties.items():
             if not _OTHERWISE.isdisjoint(raw):
@@ -192,21 +191,21 @@ class SchemaNode:
 
     @cached_property
     def extra(self) -> SchemaNode | None:
-        """The shape of a map's values; None where the object is not a map."""
+        """Return the shape of a map's values; None where the object is not a map."""
         return self._optional("additionalProperties")
 
     @cached_property
     def items(self) -> SchemaNode | None:
-        """The shape of a list's entries."""
+        """Return the shape of a list's entries."""
         return self._optional("items")
 
     @cached_property
     def names(self) -> SchemaNode | None:
-        """The shape of a map's keys."""
+        """Return the shape of a map's keys."""
         return self._optional("propertyNames")
 
     def branches(self, keyword: str) -> list[SchemaNode]:
-        """The shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
+        """Return the shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
         raw = self.raw.get(keyword)
         if isinstance(raw, dict):
             return [self._child(raw)]
@@ -214,7 +213,7 @@ class SchemaNode:
 
     @cached_property
     def rules(self) -> tuple[Validation, ...]:
-        """The CEL rules that the target release has, without those about updates (`oldSelf`)."""
+        """Return the CEL rules that the target release has, without those about updates (`oldSelf`)."""
         return tuple(self._validations())
 
     def _validations(self) -> Iterator[Validation]:
@@ -240,7 +239,7 @@ class SchemaNode:
 
 
 def _settled(raw: Raw, root: Raw, release: Version | None) -> Raw:
-    """The schema with its `$ref` followed and the keywords as they stand in the release."""
+    """Return the schema with its `$ref` followed and the keywords as they stand in the release."""
     reference = raw.get("$ref")
     if isinstance(reference, str):
         target: Any = root
@@ -269,7 +268,7 @@ def _window(raw: Raw) -> Window:
 
 @cache
 def parsed(text: str) -> Version:
-    """A release of Karpenter as the schemas write it."""
+    """Return a release of Karpenter as the schemas write it."""
     return Version.parse(text)
 
 
@@ -278,6 +277,6 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def load(name: str) -> Any:
-    """A bundled schema by its name, such as `nodepool-v1`."""
+    """Return a bundled schema by its name, such as `nodepool-v1`."""
     with open(os.path.join(shipped("schemas"), f"{name}.schema.json"), "rb") as file:
         return read_json(file.read())

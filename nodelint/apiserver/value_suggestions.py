@@ -14,7 +14,7 @@ _CORES = r"([0-9]+(?:\.[0-9]+)?)v?(?:cores?|cpus?)"
 
 
 def candidates(text: str, form: str | None) -> Sequence[str]:
-    """The texts that one was meant to be, of a field whose values are `form`, the words of its schema.
+    """Return the texts that one was meant to be, of a field whose values are `form`, the words of its schema.
 
     The one where it is plain; several where only the author knows. All may fail the field's own pattern.
     """
@@ -43,7 +43,7 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
 
 
 def duration_meant(value: str) -> str | None:
-    """The duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
+    """Return the duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
     text = value.strip().lower()
     if text == "never":
         return "Never"
@@ -58,7 +58,7 @@ def duration_meant(value: str) -> str | None:
 
 
 def _whole_minutes(value: str) -> list[str]:
-    """A duration in seconds as whole minutes: the next below, if there is one, and the next above."""
+    """Return a duration in seconds as whole minutes: the next below, if there is one, and the next above."""
     meant = duration_meant(value)
     parts = {unit: int(number) for number, unit in re.findall(r"(?<![0-9])([0-9]{1,18})([hms])", meant or "")}
     if not parts.get("s"):
@@ -69,7 +69,7 @@ def _whole_minutes(value: str) -> list[str]:
 
 
 def _every(text: str) -> str | None:
-    """The schedule that `@every 30m` stands for, where a day holds a whole number of such steps."""
+    """Return the schedule that `@every 30m` stands for, where a day holds a whole number of such steps."""
     step = re.fullmatch(r"@every([1-9][0-9]{0,3})([mh])", text)
     if step is None:
         return None
@@ -83,13 +83,13 @@ def _every(text: str) -> str | None:
 
 
 def number_without_unit(value: object) -> str | None:
-    """The number of a text such as `85%` or `60s`, for fields that count in percent or in seconds."""
+    """Return the number of a text such as `85%` or `60s`, for fields that count in percent or in seconds."""
     found = re.fullmatch(r"([0-9]{1,9}) ?(?:%|s|sec|seconds?)", value) if isinstance(value, str) else None
     return None if found is None else found[1]
 
 
 def other_word(value: object, choices: Sequence[object]) -> str | None:
-    """The choice for which another language has this word: `Equals` for `In`."""
+    """Return the choice for which another language has this word: `Equals` for `In`."""
     word = (
         table("vocabulary")["operators"].get(re.sub(r"[\s_-]", "", value).lower()) if isinstance(value, str) else None
     )

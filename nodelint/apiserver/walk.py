@@ -17,12 +17,11 @@ from nodelint.apiserver.near_names import NearNames
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.walk_state import Job, WalkState
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.releases import Version
 from nodelint.text import UNKNOWN, Node, UnknownValue
 from nodelint.text.missing import is_null
 from nodelint.text.nodes import MappingEntry
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -60,7 +59,7 @@ class Walk(WalkState):
             ]
 
     def _brought(self, problem: SchemaProblem) -> list[str]:
-        """The fields that come to where a problem's field belongs: itself, or what it holds."""
+        """Return the fields that come to where a problem's field belongs: itself, or what it holds."""
         holder = problem.node.parent
         value = holder.get(problem.node.text) if holder is not None else None
         if value is not None and problem.path == f"{problem.belongs}.{schema_words.last(problem.path)}":
@@ -80,7 +79,7 @@ class Walk(WalkState):
     # -- values
 
     def visit(self, node: Node, shape: SchemaNode, path: str) -> Any:
-        """The value of a node as rules see it, after noting what is wrong with it."""
+        """Return the value of a node as rules see it, after noting what is wrong with it."""
         if node.kind == "scalar":
             return self._scalar(node, shape, path)
         written = self._memo_key(node)
@@ -112,7 +111,9 @@ class Walk(WalkState):
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
-        """A collection's text and column; None where another with the same ones may have another value or verdict."""
+        """Return a collection's text and column; None where another with the same ones may have another value or
+        verdict.
+        """
         source = node.source
         if self.partial or self.loose or source.masked:
             return None
@@ -131,7 +132,7 @@ class Walk(WalkState):
         return True
 
     def scalar(self, node: Node, value: Any, shape: SchemaNode, path: str) -> Any:
-        """A scalar's value, of the type that the schema wants."""
+        """Return a scalar's value, of the type that the schema wants."""
         if isinstance(value, UnknownValue):
             self.unknowns = True
             return UNKNOWN
@@ -164,7 +165,7 @@ class Walk(WalkState):
         return value
 
     def _of_the_type(self, node: Node, value: Any, shape: SchemaNode, wanted: str) -> dict[str, Any]:
-        """What a scalar of the wrong type was meant to be."""
+        """Return what a scalar of the wrong type was meant to be."""
         from nodelint.apiserver import value_suggestions
 
         if wanted == "array" and isinstance(value, str) and shape.items is not None:
@@ -320,7 +321,9 @@ class Walk(WalkState):
     def _extra(
         self, entry: MappingEntry, name: str, at: str, shape: SchemaNode, path: str, node: Node
     ) -> tuple[str, str]:
-        """The key that stands for an entry of a map, or for a field that the schema does not know, and its place."""
+        """Return the key that stands for an entry of a map, or for a field that the schema does not know, and its
+        place.
+        """
         if not (name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()):
             at = f'{path}["{name}"]'
         if shape.extra is None or shape.names is None or is_null(entry.value):
@@ -389,14 +392,14 @@ class Walk(WalkState):
         return not self.tried(node, shape)
 
     def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
-        """What would be wrong with a value in another place; fields that are unknown there do not count."""
+        """Return what would be wrong with a value in another place; fields that are unknown there do not count."""
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
         return trial.found
 
 
 def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
-    """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
+    """Return what a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
     from nodelint.apiserver import value_suggestions
 
     found = [
@@ -408,7 +411,7 @@ def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
 
 
 def _names_in_hints(node: Node, shape: SchemaNode) -> set[str]:
-    """The fields that the hints at fields of older APIs name: these say what becomes of them."""
+    """Return the fields that the hints at fields of older APIs name: these say what becomes of them."""
     return set(re.findall(r"\w+", " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)))
 
 
@@ -429,7 +432,7 @@ def _fill(value: dict[str, Any], shape: SchemaNode) -> None:
 
 
 def _filled(shape: SchemaNode, value: Any) -> Any:
-    """A default with the defaults of what it holds."""
+    """Return a default with the defaults of what it holds."""
     if isinstance(value, dict):
         made = {name: _filled(shape.field(name) or shape.extra or shape, v) for name, v in value.items()}
         for name, child in shape.defaults:

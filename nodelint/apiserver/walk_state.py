@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Written
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,7 +53,7 @@ class WalkState(ABC):
         self._heads: dict[int, Node] = {}
 
     def head(self, node: Node) -> Node:
-        """Where a mapping is announced: its key, for an entry of a list the entry itself."""
+        """Return where a mapping is announced: its key, for an entry of a list the entry itself."""
         if node is self.root:
             return self.obj.name_node
         parent = node.parent
@@ -67,4 +66,4 @@ class WalkState(ABC):
 
     @abstractmethod
     def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
-        """What would be wrong with a value of the object if it had another shape."""
+        """Return what would be wrong with a value of the object if it had another shape."""

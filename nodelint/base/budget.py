@@ -6,12 +6,8 @@ known, and the others are worked out. All of them together draw from `RUN`, whic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import monotonic
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
@@ -25,11 +21,13 @@ _SLICE_BYTES = 100_000
 
 
 class BudgetSpent(Exception):
-    """A text asks for more than any that people write, or the time is up; the reason in words."""
+    """Raised when a text asks for more work than a file of people needs, or when the time is up; the message says
+    which.
+    """
 
 
 class RunBudget:
-    """What is left for a whole run, and until when it may go on."""
+    """The steps and bytes that a whole run may still use, and its deadline."""
 
     def __init__(self) -> None:
         self.begin()
@@ -44,24 +42,26 @@ class RunBudget:
         """Whether something was left out at the deadline."""
 
     def refill(self) -> None:
-        """Let all that is built anew have as much as before; the deadline stays."""
+        """Give the run its full steps and bytes again, because everything is built anew; the deadline stays."""
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 
     def is_over(self) -> bool:
-        """Whether the deadline has passed; whoever asks leaves out what comes then."""
+        """Whether the deadline has passed; the caller then leaves out the rest of its work."""
         if self._deadline is None or monotonic() < self._deadline:
             return False
         self.has_left_out = True
         return True
 
     def note_reasons(self, reasons: Iterable[str]) -> None:
-        """Take note of what was left out, by the reasons that are given: another process may have done it."""
+        """Note that something was left out if a reason is the deadline's: another process of the run may have left it
+        out.
+        """
         if self._deadline is not None and any(reason == self.late_reason for reason in reasons):
             self.has_left_out = True
 
     def check_time(self) -> None:
-        """Raise `BudgetSpent` where the deadline has passed."""
+        """Raise `BudgetSpent` if the deadline has passed."""
         if self.is_over():
             raise BudgetSpent(self.late_reason)
 
@@ -79,7 +79,9 @@ RUN = RunBudget()
 
 
 class WorkBudget:
-    """What is left for one part of a run, by default the most that one may have. Its first slice is free."""
+    """The steps and bytes that one part of a run may still use. The first slice is not taken from the run's
+    budget.
+    """
 
     __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")
 
@@ -92,7 +94,7 @@ class WorkBudget:
         self._what = what
 
     def spend(self, steps: int = 1, size: int = 0) -> None:
-        """Take steps, and bytes that are about to be made. Raise `BudgetSpent` where there are not enough left."""
+        """Take steps, and bytes that are about to be made. Raise `BudgetSpent` if too few are left."""
         self.steps -= steps
         self.bytes -= size
         if self.steps < 0 or self.bytes < 0:
@@ -113,13 +115,13 @@ class WorkBudget:
         self._bytes -= size
 
     def require(self, size: int) -> None:
-        """Raise `BudgetSpent` where bytes that are about to be made are more than what is left."""
+        """Raise `BudgetSpent` if fewer bytes are left than are about to be made."""
         if size > self.bytes and size > self.bytes + self._bytes:
             raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
 
     @property
     def left(self) -> int:
-        """The steps that are left."""
+        """Return the steps that are left."""
         return self.steps + self._steps
 
 

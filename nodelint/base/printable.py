@@ -14,18 +14,19 @@ _NOT_ASCII = r"[^\n -~]+"
 
 
 def printable(text: str) -> str:
-    r"""Text in which every character that is not printable is a Python escape: `\x1b`, `\u202e`, `\n`."""
+    r"""Return text in which every character that is not printable is a Python escape: `\x1b`, `\u202e`, `\n`."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def printable_path(path: str) -> str:
-    """A path that may begin a line: one that GitHub Actions would take for a command begins with `./`."""
+    """Return a path that may begin a line: `./` stands before one that GitHub Actions would take for a command."""
     shown = without_commands(printable(path))
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
 def without_commands(text: str) -> str:
-    r"""A text of one line in which a runner of GitHub finds no command of the older form: `##[` becomes `#\x23[`.
+    r"""Return a text of one line in which a runner of GitHub finds no command of the older form: `##[` becomes
+    `#\x23[`.
 
     It looks for that form anywhere in a line, as its source has it (ActionCommand.cs); `::` has to begin the line.
     """
@@ -33,21 +34,22 @@ def without_commands(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text of several lines, whose line feeds stay."""
+    """Return a text of several lines as `printable` does; its line feeds stay."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def flat(line: str) -> str:
-    """A line for an excerpt: one character stays one character, so that a mark below stands where it should.
+    """Return a line for an excerpt: one character stays one character, so that a mark below stands where it should.
 
-    Tabs and other white space become spaces; control characters become their pictures (U+2400 ff.), all else that
-    is not printable U+FFFD.
+    Tabs and other white space become spaces; control characters become their pictures (U+2400 ff.), all else that is
+    not printable U+FFFD.
     """
     return line if line.isprintable() else "".join(map(_picture, line))
 
 
 def screened(text: str, colours: bool = False, commands: bool = False) -> str:
-    """A whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own colours.
+    """Return a whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own
+    colours.
 
     Nor does a line of it begin with what a runner takes for a command, after white space or not: what a repository
     holds may do so wherever a line is broken. `commands` leaves them: in nodelint's own commands, or in a diff.
@@ -65,7 +67,7 @@ def screened(text: str, colours: bool = False, commands: bool = False) -> str:
 
 
 def _hyperlinks() -> str:
-    """A pattern of hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says."""
+    """Return a pattern of hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says."""
     import re
 
     from nodelint.base import project
@@ -84,7 +86,9 @@ def has_codes(text: str) -> bool:
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON in which every character that is not printable is an escape of JSON's: the same values, safe to print."""
+    r"""Return JSON in which every character that is not printable is an escape of JSON's: the same values, safe to
+    print.
+    """
     text = text.replace("##[", "#\\u0023[")
     if text.replace("\n", "").isprintable():
         return text

@@ -7,13 +7,13 @@ for all that a check of one file loads, a tenth of the run. Here, classes with a
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from functools import cache
+
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any, Generic, NamedTuple
 else:
-    from nodelint.base.caching import cache
-
     try:
         from _collections import _tuplegetter as _field
     except ImportError:  # an interpreter other than CPython

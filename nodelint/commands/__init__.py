@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 
 from nodelint.base.budget import RUN
-from nodelint.base.caching import cache
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.config.session import Session
     from nodelint.ec2.facts import AwsFacts
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.report.summary import Basis
+    from nodelint.report.run_info import Basis
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -101,7 +101,7 @@ def home(paths: Sequence[str]) -> str:
 
 def basis(facts: AwsFacts, path: str | None) -> Basis:
     """What the run rests on, for its report."""
-    from nodelint.report.summary import Basis, SnapshotSummary
+    from nodelint.report.run_info import Basis, SnapshotSummary
 
     catalog = facts.catalog
     region = facts.region

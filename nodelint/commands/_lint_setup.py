@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import exclude, include, session_of, unusable, watch_progress
+from nodelint.commands import exclude, include, say, session_of, unusable, watch_progress
 
 TYPE_CHECKING = False
 
@@ -49,12 +51,12 @@ def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
         click.option(
             "--helm/--no-helm",
             default=None,
-            help="Run helm to render each chart with each of its values files. Nothing is fetched.",
+            help="Deprecated, gone in the next release: pipe `helm template NAME CHART` into `nodelint check -`.",
         ),
         click.option(
             "--kustomize/--no-kustomize",
             default=None,
-            help="Run kustomize, or kubectl, to build overlays. Nothing is fetched.",
+            help="Deprecated, gone in the next release: pipe `kustomize build FOLDER` into `nodelint check -`.",
         ),
     )
 
@@ -212,11 +214,23 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     from nodelint.config.session import Session
     from nodelint.forms.external.render import parts, render
 
+    for tool in settings.tools:
+        _say_deprecated(tool)
     exclude = Session(settings).exclude
     built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
     found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
     found.sources += parts(built, found.sources)
     return built
+
+
+@cache
+def _say_deprecated(tool: str) -> None:
+    """Say once in a run that the flag and the setting of a program that renders go with the next release."""
+    from nodelint.report.skipped import PIPED
+
+    flag = f"--{tool}"
+    way = f"`{PIPED[flag]} | nodelint check -` judges what {tool} makes of files"
+    say(f"{flag} (`{tool}: true`) is deprecated, and the next release is without it: {way}")
 
 
 def judge_of(
@@ -264,7 +278,11 @@ def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
 
 def _as_reported(gap: Gap) -> Gap:
     """What a report says of a gap of the inventory: its sentence, and the flag that may close it."""
-    way = "; --kustomize runs kustomize itself" if gap.what == "overlay" and not gap.fails else ""
+    from nodelint.report.skipped import PIPED
+
+    way = (
+        f"; to judge it: {PIPED['--kustomize']} | nodelint check -" if gap.what == "overlay" and not gap.fails else ""
+    )
     return gap._replace(place=gap.file_place, reason=f"{gap.sentence}{way}")
 
 

@@ -142,22 +142,27 @@ class OutputOptions(NamedTuple):
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
     """Give out a report in all formats; the paths that could not be written, with the reason."""
-    bad = []
-    for form, path in outputs:
-        if path is None:
-            _print(form, report, run, words)
-            continue
-        from nodelint.files.atomic_write import replace
-
-        try:
-            replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))
-        except OSError as error:
-            bad.append((path, f"not written: {error_reason(error)}"))
-    return bad
+    return write_outputs(
+        outputs,
+        lambda form: _rendered(form, report, run, words),
+        lambda form: _print(form, report, run, words),
+    )
 
 
 def give_out(outputs: Sequence[Output], render: Callable[[str], str], show: Callable[[str], None]) -> None:
     """Print each format by `show`, or write what `render` makes of it to its file; ends the run where it cannot."""
+    for path, reason in write_outputs(outputs, lambda form: screened(render(form)), show):
+        stop(f"{path}: {reason}")
+
+
+def write_outputs(
+    outputs: Sequence[Output], render: Callable[[str], str], show: Callable[[str], None]
+) -> list[tuple[str, str]]:
+    """Print each format by `show`, or write what `render` makes of it to its file.
+
+    Return the files that could not be written, with the reason.
+    """
+    bad = []
     for form, path in outputs:
         if path is None:
             show(form)
@@ -165,9 +170,10 @@ def give_out(outputs: Sequence[Output], render: Callable[[str], str], show: Call
         from nodelint.files.atomic_write import replace
 
         try:
-            replace(path, screened(render(form)).encode("utf-8", "replace"))
+            replace(path, render(form).encode("utf-8", "replace"))
         except OSError as error:
-            stop(f"{path}: not written: {error_reason(error)}")
+            bad.append((path, f"not written: {error_reason(error)}"))
+    return bad
 
 
 def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
@@ -206,7 +212,7 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
 def _json(report: Report, run: Run) -> object:
     from nodelint.report.json import check_json
 
-    return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older, run.unread)
+    return check_json(report, run)
 
 
 def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextStyle) -> str:
@@ -228,13 +234,9 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         return "\n".join(parts).rstrip("\n")
     summary = summary_text(
         report,
-        run.files,
-        run.facts,
-        words.karpenter_named,
-        run.applied,
-        run.refused,
+        run,
+        karpenter_named=words.karpenter_named,
         fixing=words.writing,
-        unread=run.unread,
         verbose=words.verbose,
         most_fixes=None if words.show_fixes else MOST_FIXES,
     )

@@ -24,9 +24,9 @@ from nodelint.commands import (
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._lint_setup import judge_of, judging_of, rendered
-from nodelint.commands._output import Output, outputs_of
+from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
-from nodelint.files.safe_read import count_as_repositories, error_reason
+from nodelint.files.safe_read import count_as_repositories
 from nodelint.plan.read_side import Read, read_side, root_of
 
 TYPE_CHECKING = False
@@ -71,7 +71,11 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     was, new, plan, findings = _compare_paths(requested, against, old, session, cluster)
-    bad = _write_outputs(wanted, plan, findings)
+    bad = write_outputs(
+        wanted,
+        lambda form: _rendered(form, plan, findings, to_file=True),
+        lambda form: echo(_rendered(form, plan, findings, to_file=False), nl=False),
+    )
     for path, reason in bad:
         say(f"{path}: {reason}")
     say_gaps(new.found, new.inventory, settings, named_paths={place.path for place in plan.uncompared})
@@ -129,23 +133,6 @@ def _stop_at_a_revision(paths: Sequence[str]) -> None:
     except GitError:
         return
     stop(f"{paths[0]} is a revision, not a path: name it by --against {paths[0].partition('..')[0]}")
-
-
-def _write_outputs(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:
-    """Give out the plan in all formats; the files that could not be written, with the reason."""
-    bad = []
-    for form, path in wanted:
-        text = _rendered(form, plan, findings, to_file=path is not None)
-        if path is None:
-            echo(text, nl=False)
-            continue
-        from nodelint.files.atomic_write import replace
-
-        try:
-            replace(path, text.encode("utf-8", "replace"))
-        except OSError as error:
-            bad.append((path, f"not written: {error_reason(error)}"))
-    return bad
 
 
 def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:

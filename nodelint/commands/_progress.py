@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from time import monotonic
-
-from nodelint.base.caching import cache
 
 TYPE_CHECKING = False
 

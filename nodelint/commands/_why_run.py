@@ -12,9 +12,8 @@ from nodelint.commands._dumps import ask_cluster, read_texts_of
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
-from nodelint.commands._output import Output, outputs_of
+from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
-from nodelint.files.safe_read import error_reason
 
 TYPE_CHECKING = False
 
@@ -70,7 +69,11 @@ def explain_nodes(
         stop("the dump holds neither nodes nor NodeClaims: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`")
     run = _Run(dump, settings, session_of(settings), fact_flags, tuple(manifests), complete_kinds)
     answers = _filter(_explain(run, dumps, wanted), wanted)
-    bad = _write(formats, answers)
+    bad = write_outputs(
+        formats,
+        lambda form: _rendered(form, answers, to_file=True),
+        lambda form: echo(_rendered(form, answers, to_file=False), nl=False),
+    )
     for path, reason in bad:
         say(f"{path}: {reason}")
     sys.exit(UNUSABLE if bad else CLEAN)
@@ -240,23 +243,6 @@ def _filter(answers: Answers, wanted: Wanted) -> Answers:
             )
     remaining = [a for a in answers.nodes if any(word in a.cause.code for word in reasons)]
     return answers._replace(nodes=tuple(remaining))
-
-
-def _write(formats: Sequence[Output], answers: Answers) -> list[tuple[str, str]]:
-    """Print the answers in all formats. Return the files that could not be written, with the reason."""
-    bad = []
-    for form, path in formats:
-        text = _rendered(form, answers, to_file=path is not None)
-        if path is None:
-            echo(text, nl=False)
-            continue
-        from nodelint.files.atomic_write import replace
-
-        try:
-            replace(path, text.encode("utf-8", "replace"))
-        except OSError as error:
-            bad.append((path, f"not written: {error_reason(error)}"))
-    return bad
 
 
 def _rendered(form: str, answers: Answers, to_file: bool) -> str:

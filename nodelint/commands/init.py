@@ -32,7 +32,6 @@ _PROFILES = {
     "strict": "that, and what a careful team decides once",
 }
 
-_TOOLS = {"kustomize": "Kustomize", "helm": "a Helm chart"}
 """Each tool by the style that `_survey` calls what it renders."""
 
 _EXIT = """
@@ -123,10 +122,6 @@ def configuration(seen: Survey, profile: str = "default") -> str:
             "# `nodelint refresh --output nodelint.snapshot.json`, and used offline from then on.",
             "# snapshot: nodelint.snapshot.json",
         ]
-    tools = [tool for tool, style in _TOOLS.items() if style in seen.styles]
-    if tools:
-        lines += ["", "# Judge what overlays and charts become; the tool has to be on the path where a check runs."]
-        lines += [f"# {tool}: true" for tool in tools]
     lines += ["", "# What makes a check fail: error, warning or never.", "fail-on: error"]
     return "\n".join(lines) + "\n"
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.safe_read import error_reason, read
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.text import Node
@@ -37,7 +36,7 @@ class ConfigFile(NamedTuple):
     root: Node | None
 
     def plain(self) -> dict[str, object]:
-        """The values with the key `on` of a policy as it is written; YAML 1.1 reads it as true."""
+        """Return the values with the key `on` of a policy as it is written; YAML 1.1 reads it as true."""
         policies = self.values.get("policies")
         if not isinstance(policies, list):
             return self.values
@@ -51,7 +50,9 @@ class ConfigFile(NamedTuple):
         return self._position(node)
 
     def words(self, key: str) -> dict[str, str]:
-        """The texts and keys below a setting, each with the place of the first; of one with commas its parts."""
+        """Return the texts and keys below a setting, each with the place of the first; of one with commas
+        its parts.
+        """
         node = self.root and self.root.get(key)
         found: dict[str, str] = {}
         for scalar in node.walk() if node else ():
@@ -62,7 +63,7 @@ class ConfigFile(NamedTuple):
         return found
 
     def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
-        """The place of a character (line and column, from 1) of the text at a key, in an item of a list."""
+        """Return the place of a character (line and column, from 1) of the text at a key, in an item of a list."""
         listed = self.root and self.root.get(key)
         if not listed or number >= len(listed.items):
             return self.place(key)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, ConfigFile
 from nodelint.model.messages import did_you_mean
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from nodelint.rule.definition import Rule
 
 
@@ -32,7 +31,9 @@ def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
 def option_values(
     rule: Rule, values: Mapping[str, object], placed: Callable[[str, str], str] = lambda _, message: message
 ) -> dict[str, object]:
-    """The values of a rule's options. Raises ConfigError for an option that it lacks, or a value of another type.
+    """Return the values of a rule's options.
+
+    Raise ConfigError for an option that it lacks, or a value of another type.
 
     `placed` puts the place of a name in front of a message about it.
     """

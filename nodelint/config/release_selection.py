@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.config.settings import Settings, Versions
 from nodelint.files.globs import Globs
 from nodelint.files.safe_read import repository
 from nodelint.model.manifest import Object
 from nodelint.model.ranges import Releases, only
 from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
-from nodelint.releases import Stated, evidence_of
+from nodelint.releases import Evidence, Stated, evidence_of
 from nodelint.releases.release_choice import Chosen
 from nodelint.releases.siblings import is_about_sibling, objects_in
 from nodelint.text import Source
-
-if TYPE_CHECKING:
-    from nodelint.releases import Evidence
 
 _Names = tuple[str, str]
 _Key = tuple[str, str, bool, tuple[str, ...], _Names]
@@ -33,7 +29,7 @@ _OF_VALUES = "values"
 
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
-    """What gives each object its releases; None where all have the same, the one of the settings.
+    """Return what gives each object its releases; None where all have the same, the one of the settings.
 
     `stating` are the files that may state a release; one of another repository says nothing about an object.
     """
@@ -133,7 +129,9 @@ class _Targets:
 
 
 def _module_roots(obj: Object) -> tuple[str, ...]:
-    """The root modules, or files of variables, with which Terraform builds an object; of a file, those of it all."""
+    """Return the root modules, or files of variables, with which Terraform builds an object; of a file, those of it
+    all.
+    """
     built = obj.source.built
     return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
 

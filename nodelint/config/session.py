@@ -6,7 +6,10 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from nodelint.base.caching import cache, cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError
 from nodelint.config.options import option_values
 from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
@@ -14,10 +17,7 @@ from nodelint.files.gate import read_bounded
 from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import error_reason
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
     from typing import Any
 
@@ -52,7 +52,7 @@ class Session:
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
-        """The rules that come with nodelint, those of the configured folders, and the policies."""
+        """Return the rules that come with nodelint, those of the configured folders, and the policies."""
         from nodelint.rule import definition as rule
 
         rules = {**_bundled(), **self._own_rules(rule.load), **self._policies()}
@@ -103,12 +103,12 @@ class Session:
 
     @cached_property
     def selection(self) -> Selection:
-        """Which rules report."""
+        """Return which rules report."""
         return selection(self.settings, self.rules)
 
     @cached_property
     def schemas(self) -> Schemas | None:
-        """The CRDs of the user's own cluster; None for the schemas that come with nodelint."""
+        """Return the CRDs of the user's own cluster; None for the schemas that come with nodelint."""
         path = self.settings.crds
         if path is None:
             return None
@@ -123,11 +123,11 @@ class Session:
 
     @cached_property
     def known(self) -> tuple[KnownFinding, ...] | None:
-        """The findings of the baseline, which are not reported; None without a baseline."""
+        """Return the findings of the baseline, which are not reported. None without a baseline."""
         return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
 
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
-        """What a baseline file holds."""
+        """Return what a baseline file holds."""
         from nodelint.lint import baseline
 
         try:
@@ -147,9 +147,10 @@ class Session:
     def facts(
         self, folder: str, now: Callable[[], datetime], max_age: timedelta | None = None
     ) -> tuple[AwsFacts, str | None]:
-        """What is known of AWS, and the file that says so: the configured snapshot, else the one that is cached.
+        """Return what is known of AWS, and the file that says so: the configured snapshot, else the one that is
+        cached.
 
-        `folder` is one of the repository whose facts are cached. Raises Unusable for a file that is not a snapshot.
+        `folder` is one of the repository whose facts are cached. Raise Unusable for a file that is not a snapshot.
         """
         from nodelint.ec2 import cache
         from nodelint.ec2.facts import NOTHING
@@ -166,7 +167,10 @@ class Session:
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
-        """How old a fact of each kind may be. In a snapshot that is named, and without `max_age`: any age."""
+        """Return the greatest age of a fact of each kind.
+
+        A snapshot that is named has no limit unless `max_age` is set.
+        """
         from nodelint.ec2 import cache
         from nodelint.model.fact_kinds import FACT_KINDS
 
@@ -176,13 +180,13 @@ class Session:
 
     @property
     def exclude(self) -> Excluded:
-        """The paths that are not read."""
+        """Return the paths that are not read."""
         settings = self.settings
         return Excluded(settings.exclude, settings.exclude_root, gitignore=settings.respect_gitignore)
 
     @property
     def include(self) -> Globs:
-        """The scripts and Markdown files that are read too."""
+        """Return the scripts and Markdown files that are read too."""
         return Globs(self.settings.include, self.settings.include_root)
 
     def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
@@ -201,7 +205,9 @@ class Session:
         return context(sources, self.exclude, self.include)
 
     def choose(self, found: Discovery) -> Choose | None:
-        """What gives each object the releases that it is judged for; None where they are those of the settings."""
+        """Return what gives each object the releases that it is judged for; None where they are those of the
+        settings.
+        """
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()
@@ -229,7 +235,7 @@ class Session:
         return [ClassesAt(node_classes, *releases) for releases, node_classes in found.items()]
 
     def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
-        """What objects are judged for."""
+        """Return what objects are judged for."""
         from nodelint.ec2.facts import NOTHING
         from nodelint.lint.engine import Target
 

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.config.options import read_options
+from nodelint.config.values import (
+    read_fail_on,
+    read_jobs,
+    read_kubernetes,
+    read_names,
+    read_per_path,
+    read_profile,
+    read_region,
+    read_releases,
+    read_switch,
+    read_text,
+)
 from nodelint.files.gate import Gate, gate
 from nodelint.files.safe_read import repository
 from nodelint.model.messages import did_you_mean
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Literal
+    from typing import Any
 
+    from nodelint.config.values import FailOn
     from nodelint.lint.engine import Selection
     from nodelint.model.ranges import Releases
     from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.rule.definition import Rule
     from nodelint.rule.policies import Policy
 
-    FailOn = Literal["error", "warning", "never"]
 
 FILES = ("nodelint.yaml", "nodelint.yml")
 
@@ -117,26 +128,29 @@ class Settings(NamedTuple):
 
     @property
     def karpenter(self) -> Version:
-        """The release of Karpenter that objects are judged for; the newest that is known where there is no other."""
+        """Return the release of Karpenter that objects are judged for; the newest that is known where there is no
+        other.
+        """
         from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
 
         return self.release or NEWEST
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The programs that a run asks to render overlays and charts."""
+        """Return the programs that a run asks to render overlays and charts."""
         return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
 
     def placed(self, word: str, message: str) -> str:
-        """A message about a name, with its place where a file holds it."""
+        """Return a message about a name, with its place where a file holds it."""
         return f"{self.places[word]}: {message}" if word in self.places else message
 
 
 def find(folder: str, passed_over: list[str] | None = None) -> str | None:
-    """The nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's root.
+    """Return the nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's
+    root.
 
     `passed_over` collects, in words, each pyproject.toml that is not opened, for it leads out of the repository.
-    Raises ConfigError for a file that cannot be read, or that is a link out of the repository.
+    Raise ConfigError for a file that cannot be read, or that is a link out of the repository.
     """
     while True:
         for name in FILES:
@@ -158,7 +172,10 @@ def find(folder: str, passed_over: list[str] | None = None) -> str | None:
 
 
 def _own(path: str) -> str:
-    """The path of a file that was found. Raises ConfigError for a link out of the repository, or into `.git`."""
+    """Return the path of a configuration that was found.
+
+    Raise ConfigError for a link out of the repository, or into `.git`.
+    """
     reason = _refusal(path)
     if reason is not None:
         raise ConfigError(f"{path}: a link to what is {reason}; to use it, name it by --config")
@@ -170,16 +187,18 @@ def _refusal(path: str) -> str | None:
 
 
 def _top(folder: str) -> str:
-    """The folder that what a configuration names has to lie in: the repository, else the configuration's folder."""
+    """Return the folder that what a configuration names has to lie in: the repository, else the configuration's
+    folder.
+    """
     return repository(os.path.abspath(folder)) or os.path.abspath(folder)
 
 
 def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
-    """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
+    """Return settings of a file (None for no file) with flags over them; a flag that is None was not given.
 
     `trusted` says that the user named a file of their own, so that what it names may run as code.
 
-    Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
+    Raise ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
     repository, one of a flag may lie anywhere.
     """
     given = read_config(path) if path else ConfigFile({}, "", None)
@@ -207,25 +226,25 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         flag, value = flags.get(key), given.values.get(key)
         if flag is not None:
             return str(flag)
-        return None if value is None else _path(key, _text(value, given.place(key)), folder, given.place(key))
+        return None if value is None else _path(key, read_text(value, given.place(key)), folder, given.place(key))
 
     bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
-    named = _releases(*value("karpenter-version"))
+    named = read_releases(*value("karpenter-version"))
     return Settings(
         release=named[-1].last if named else None,
         karpenter_named=bool(named),
         karpenter_range=named if len(named) > 1 else (),
         per_path_versions=_per_path_versions(given, flags),
-        kubernetes=_kubernetes(*value("kubernetes-version")),
-        profile=_profile(*value("profile")),
-        select=None if value("select")[0] is None else _names(*value("select")),
+        kubernetes=read_kubernetes(*value("kubernetes-version")),
+        profile=read_profile(*value("profile")),
+        select=None if value("select")[0] is None else read_names(*value("select")),
         extend_select=_extended_names(given, flags),
-        ignore=_names(*value("ignore")),
-        per_path=_per_path(*value("per-path-ignores")),
-        exclude=tuple(sorted(_names(*value("exclude")))),
-        include=tuple(sorted(_names(*value("include")))),
-        respect_gitignore=_switch(*value("respect-gitignore"), default=True),
-        fail_on=_fail_on(*value("fail-on")),
+        ignore=read_names(*value("ignore")),
+        per_path=read_per_path(*value("per-path-ignores")),
+        exclude=tuple(sorted(read_names(*value("exclude")))),
+        include=tuple(sorted(read_names(*value("include")))),
+        respect_gitignore=read_switch(*value("respect-gitignore"), default=True),
+        fail_on=read_fail_on(*value("fail-on")),
         baseline=path_of("baseline"),
         crds=path_of("crds"),
         bounds={key: _top(folder) for key in _PATHS if flags.get(key) is None and key in given.values},
@@ -233,11 +252,11 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
         options=read_options(given),
-        region=_region(*value("region")),
-        kustomize=_switch(*value("kustomize")),
-        helm=_switch(*value("helm")),
-        preview=_switch(*value("preview")),
-        jobs=_jobs(flags.get("jobs")),
+        region=read_region(*value("region")),
+        kustomize=read_switch(*value("kustomize")),
+        helm=read_switch(*value("helm")),
+        preview=read_switch(*value("preview")),
+        jobs=read_jobs(flags.get("jobs")),
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
@@ -246,13 +265,13 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
 
 
 def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:
-    """The rules that report too: those of the file, and those of the flag."""
+    """Return the rules that report too: those of the file, and those of the flag."""
     key = "extend-select"
-    return _names(given.values.get(key), given.place(key)) | _names(flags.get(key), f"--{key}")
+    return read_names(given.values.get(key), given.place(key)) | read_names(flags.get(key), f"--{key}")
 
 
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
-    """Where names of rules and options stand in a file, as far as no flag stands for the setting."""
+    """Return where names of rules and options stand in a file, as far as no flag stands for the setting."""
     named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
     return {word: place for key in named for word, place in given.words(key).items()}
 
@@ -269,9 +288,9 @@ def _hold_to_known(given: ConfigFile) -> None:
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
-    """Which rules report, the name of a group or subject standing for its rules and `all` for every one.
+    """Return which rules report, the name of a group or subject standing for its rules and `all` for every one.
 
-    Raises ConfigError for a name that is none of these; in names, capitals do not count.
+    Raise ConfigError for a name that is none of these; in names, capitals do not count.
     """
     from nodelint.lint.engine import Selection
     from nodelint.rule.definition import GROUPS, PROFILES, SUBJECTS, former_names
@@ -310,32 +329,25 @@ _PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in node
 
 
 def _plain_word(name: str) -> str:
-    """A name in small letters, with hyphens for spaces: `user-data`."""
+    """Return a name in small letters, with hyphens for spaces: `user-data`."""
     return name.lower().replace(" ", "-")
 
 
 def named_rules(settings: Settings) -> list[str]:
-    """The rules, groups and subjects that a configuration and its flags name, in no order."""
+    """Return the rules, groups and subjects that a configuration and its flags name, in no order."""
     per_path = [name for names in settings.per_path.values() for name in names]
     select = (*(settings.select or ()), *settings.extend_select)
     return [*select, *settings.ignore, *per_path, *settings.options]
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """The error for a name that no rule has."""
+    """Return the error for a name that no rule has."""
     hint = did_you_mean(name, rules)
     return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
 
 
-def _text(value: object, where: str) -> str:
-    # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
-    if not isinstance(value, str):
-        raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
-    return value
-
-
 def _path(key: str, text: str, folder: str, where: str) -> str:
-    """A path of a configuration, seen from the working folder."""
+    """Return a path of a configuration, seen from the working folder."""
     path = os.path.join(folder, text)
     if not text:
         raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
@@ -351,7 +363,7 @@ _PATHS = ("baseline", "crds", "snapshot")
 
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
-    """Folders of rules. Rules are code: those that a file of the repository under test names are refused.
+    """Return folders of rules. Rules are code: those that a file of the repository under test names are refused.
 
     The flag `--no-repository-rules` refuses those in that repository whoever names them, `--repository-rules` none.
     """
@@ -402,22 +414,8 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
     return tuple(found)
 
 
-def _releases(value: object, where: str) -> tuple[Releases, ...]:
-    """One release, or a range parted where something changes; none for None."""
-    if value is None:
-        return ()
-    text = _text(value, where)
-    from nodelint.model.ranges import is_range, only, releases_in, runs
-    from nodelint.model.releases import target
-
-    try:
-        return runs(releases_in(text)) if is_range(text.strip()) else (only(target(text)),)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from error
-
-
 def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, Versions]:
-    """What the file names for paths, less what a flag names for all."""
+    """Return what the file names for paths, less what a flag names for all."""
     value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
     if value is None:
         return {}
@@ -431,82 +429,7 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
             raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
         version_flags = [None if flags.get(key) is not None else versions.get(key) for key in keys]
         found[str(glob)] = Versions(
-            None if version_flags[0] is None else _releases(version_flags[0], where),
-            _kubernetes(version_flags[1], where),
+            None if version_flags[0] is None else read_releases(version_flags[0], where),
+            read_kubernetes(version_flags[1], where),
         )
     return found
-
-
-def _region(value: object, where: str) -> str | None:
-    if value is None:
-        return None
-    from nodelint.ec2.region_names import refuse_region
-
-    text = _text(value, where)
-    refusal = refuse_region(text)
-    if refusal is not None:
-        raise ConfigError(f"{where}: {refusal}")
-    return text
-
-
-def _kubernetes(value: object, where: str) -> KubernetesVersion | None:
-    if value is None:
-        return None
-    from nodelint.model.releases import KubernetesVersion
-
-    try:
-        return KubernetesVersion.parse(_text(value, where))
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from error
-
-
-def _names(value: object, where: str) -> frozenset[str]:
-    if value is None:
-        return frozenset()
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list | tuple):
-        raise ConfigError(f"{where}: a list of names is wanted, not `{value}`")
-    names = []
-    for item in items:
-        if not isinstance(item, str):
-            raise ConfigError(f"{where}: a list of names is wanted, not `{item}`")
-        names += [name.strip() for name in item.split(",") if name.strip()]
-    return frozenset(names)
-
-
-def _per_path(value: object, where: str) -> dict[str, frozenset[str]]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where}: a mapping of globs to rule names is wanted, not `{value}`")
-    return {str(glob): _names(rules, where) for glob, rules in value.items()}
-
-
-def _jobs(text: object) -> int | None:
-    if text is None or text == "auto":
-        return None
-    if str(text).isascii() and str(text).isdigit() and int(str(text)) > 0:
-        return int(str(text))
-    raise ConfigError(f"--jobs: `{text}` is neither a number of processes nor auto")
-
-
-def _switch(value: object, where: str, *, default: bool = False) -> bool:
-    if value is None or isinstance(value, bool):
-        return default if value is None else value
-    raise ConfigError(f"{where}: `{value}` is neither true nor false")
-
-
-def _profile(value: object, where: str) -> str:
-    if value is None:
-        return "default"
-    if value in ("minimal", "default", "strict"):
-        return str(value)
-    raise ConfigError(f"{where}: `{value}` is not a profile: write minimal, default or strict")
-
-
-def _fail_on(value: object, where: str) -> FailOn:
-    if value is None:
-        return "error"
-    if value == "error" or value == "warning" or value == "never":
-        return value
-    raise ConfigError(f"{where}: `{value}` is not one of error, warning, never")

@@ -40,7 +40,7 @@ def convert(obj: Object, world: Sequence[Object]) -> Conversion:
 
 
 def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
-    """What `convert` makes of an object, and of all that become v1 together with it, by their ids."""
+    """Return what `convert` makes of an object, and of all that become v1 together with it, by their ids."""
     if not is_old(obj):
         return {id(obj): Conversion()}
     pair = relations.pair(obj)
@@ -73,7 +73,9 @@ def _single(obj: Object, relations: Relations) -> Conversion:
 
 
 def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
-    """The edits of a class that only lacks a role, and of the pools whose kubelet settings go to it; else none."""
+    """Return the edits of a class that only lacks a role, and of the pools whose kubelet settings go to it; else
+    none.
+    """
     cls = obj if is_class(obj) else relations.class_of(obj)
     pools = [pool for pool in relations.pools_of(cls) if kubelet_to_move(pool)] if cls is not None else []
     unblocked = _unblocked(cls) if cls is not None else None
@@ -86,7 +88,7 @@ def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
 
 
 def _partial_edits(obj: Object) -> Sequence[Edit]:
-    """The edits of an object without what blocks it, where the rest can be judged alone; else none."""
+    """Return the edits of an object without what blocks it, where the rest can be judged alone; else none."""
     value = _unblocked(obj)
     if value is None:
         return ()
@@ -97,7 +99,7 @@ def _partial_edits(obj: Object) -> Sequence[Edit]:
 
 
 def _unblocked(obj: Object) -> dict[str, Any] | None:
-    """An object without what may block it; None where it has nothing of that.
+    """Return an object without what may block it; None where it has nothing of that.
 
     That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
     """
@@ -119,7 +121,7 @@ def _unblocked(obj: Object) -> dict[str, Any] | None:
 
 
 def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
-    """The edits of objects that change together: those of each, where they stand in documents of their own."""
+    """Return the edits of objects that change together: those of each, where they stand in documents of their own."""
     if len({(id(obj.source), obj.document.start) for obj in pair}) == len(pair):
         return tuple(dict.fromkeys(edit for edits_of_pair in edits for edit in edits_of_pair))
     pool = next((obj for obj in pair if is_pool(obj) and kubelet_to_move(obj)), None)
@@ -130,7 +132,7 @@ def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: 
 
 
 def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
-    """The edits that move a field of a v1 object from the path `source` to the path `target`.
+    """Return the edits that move a field of a v1 object from the path `source` to the path `target`.
 
     Where `target` is the parent of `source`, what the field holds takes its place. None where its new home is taken,
     or its text cannot move.
@@ -160,7 +162,9 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
 
 
 def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
-    """The edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none where it has nothing."""
+    """Return the edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none where it has
+    nothing.
+    """
     value = plain_with_placeholders(obj.node)
     try:
         settle(value, path)
@@ -170,7 +174,7 @@ def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
 
 
 def settled_selector(obj: Object, selector: str) -> list[Edit]:
-    """The edits that make a selector of an AWSNodeTemplate in an EC2NodeClass the terms that v1 has for it.
+    """Return the edits that make a selector of an AWSNodeTemplate in an EC2NodeClass the terms that v1 has for it.
 
     None where the terms are there already, or it has none.
     """
@@ -186,7 +190,7 @@ def settled_selector(obj: Object, selector: str) -> list[Edit]:
 
 
 def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
-    """The edits that move the kubelet settings of a v1 NodePool to the class it names.
+    """Return the edits that move the kubelet settings of a v1 NodePool to the class it names.
 
     None where the class has some, is shared with other pools, or is not available.
     """
@@ -225,7 +229,7 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
 
 
 def _why_no_class(pool: Object, relations: Relations) -> str:
-    """Why the class of a pool is not known."""
+    """Return why the class of a pool is not known."""
     name = text(pool.node.find(*reference_path(pool), "name"))
     if not isinstance(name, str) or not name:
         return "and it names none" if not name else "whose name is a placeholder"
@@ -234,7 +238,7 @@ def _why_no_class(pool: Object, relations: Relations) -> str:
 
 
 def _shared(pool: Object, cls: Object, relations: Relations, unblocked: dict[str, Any] | None = None) -> list[Member]:
-    """The pools that hold kubelet settings for a class, and the class; all of them have to hold the same.
+    """Return the pools that hold kubelet settings for a class, and the class; all of them have to hold the same.
 
     `unblocked` is what the class is to say in place of what it says.
     """

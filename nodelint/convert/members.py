@@ -79,7 +79,9 @@ class Member:
 
 
 def together(of_object: Object, members: list[Member]) -> Conversion:
-    """The edits that change all members, and the notes for the one asked about. Raises Blocked and NotEditable."""
+    """Return the edits that change all members, and the notes for the one asked about. Raise Blocked and
+    NotEditable.
+    """
     drafts: dict[tuple[int, int], tuple[Object, str]] = {}
     notes: list[str] = []
     for member in members:
@@ -115,19 +117,19 @@ def together(of_object: Object, members: list[Member]) -> Conversion:
 
 
 def _path(obj: Object) -> str:
-    """A path by which the text of the object's document alone is read as what it is."""
+    """Return a path by which the text of the object's document alone is read as what it is."""
     if obj.document.host is None:
         return obj.source.path
     return f"manifest{dialect_of(obj.node).SUFFIX}"
 
 
 def _expressions(node: Node) -> list[str]:
-    """What is worked out elsewhere, in some order that its place does not change."""
+    """Return what is worked out elsewhere, in some order that its place does not change."""
     return sorted(descendant.text for descendant in node.walk() if descendant.value is UNKNOWN)
 
 
 def _alone(obj: Object) -> str:
-    """The text of the object's document, less what each of its lines begins with in the text around it."""
+    """Return the text of the object's document, less what each of its lines begins with in the text around it."""
     document, prefix = obj.document, obj.document.prefix
     if obj.source.flat is not obj.source.text:
         raise Blocked("some lines of the file end in neither `\\n` nor `\\r\\n`: convert it by hand")
@@ -146,7 +148,7 @@ def _back(obj: Object, text: str) -> str:
 
 
 def migration_of(member: Member) -> Migration:
-    """What a member is to say in v1. Raises Blocked."""
+    """Return what a member is to say in v1. Raise Blocked."""
     obj = member.obj
     value = plain_with_placeholders(obj.node) if member.value is None else member.value
     if not is_old(obj):
@@ -226,18 +228,18 @@ def _kubelet_lines(pool: Object) -> EntryLines | None:
 
 
 def kubelet_to_move(pool: Object) -> dict[str, Any] | None:
-    """The kubelet settings of a pool of an old API, which go to its class."""
+    """Return the kubelet settings of a pool of an old API, which go to its class."""
     return kubelet_of(pool.kind, plain_with_placeholders(pool.node)) if is_old(pool) else None
 
 
 def kubelet_of_class(cls: Object) -> Any:
-    """The kubelet settings that a class has; None where it has none, or no mapping."""
+    """Return the kubelet settings that a class has; None where it has none, or no mapping."""
     node = cls.node.find("spec", "kubelet")
     return plain_with_placeholders(node) if node is not None and node.kind == "mapping" else None
 
 
 def _steps(node: Node) -> list[str | int]:
-    """The way from a document's root to an object in it, which a `List` holds."""
+    """Return the way from a document's root to an object in it, which a `List` holds."""
     steps: list[str | int] = []
     while node.parent is not None:
         parent = node.parent

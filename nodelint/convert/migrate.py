@@ -46,7 +46,7 @@ _VOLUME_SIZE = re.compile(
 
 
 def plain_with_placeholders(node: Node) -> Any:
-    """A node's plain value, in which placeholders are `PlaceholderText`."""
+    """Return a node's plain value, in which placeholders are `PlaceholderText`."""
     if node.kind == "mapping":
         return {
             (entry.key.text if entry.name is None else entry.name): plain_with_placeholders(entry.value)
@@ -60,7 +60,7 @@ def plain_with_placeholders(node: Node) -> Any:
 
 
 def kubelet_of(kind: str, value: Plain) -> Plain | None:
-    """The kubelet settings that a NodePool or Provisioner of an old API holds."""
+    """Return the kubelet settings that a NodePool or Provisioner of an old API holds."""
     spec = field(value, "spec")
     if kind == "Provisioner":
         found = spec.get("kubeletConfiguration")
@@ -84,7 +84,7 @@ def _amount(value: Any) -> Any:
 
 
 def node_pool(value: Plain, partial: bool) -> Migration:
-    """A NodePool of v1beta1. Raises Blocked; a `partial` one gets no defaults, for they may stand elsewhere."""
+    """Return a NodePool of v1beta1. Raise Blocked; a `partial` one gets no defaults, for they may stand elsewhere."""
     result = Migration(value, kubelet_of("NodePool", value))
     value["apiVersion"] = f"{CORE_GROUP}/v1"
     spec = field(value, "spec")
@@ -122,7 +122,7 @@ def _disruption(disruption: Plain, partial: bool, result: Migration) -> None:
 
 
 def class_reference(old: Plain, partial: bool) -> Plain:
-    """A nodeClassRef with group and kind in place of its apiVersion."""
+    """Return a nodeClassRef with group and kind in place of its apiVersion."""
     ref = dict(old)
     api = ref.pop("apiVersion", None)
     group = ref.get("group")
@@ -155,7 +155,7 @@ def template_metadata(template: Plain, result: Migration) -> None:
 
 
 def node_class(value: Plain, partial: bool) -> Migration:
-    """An EC2NodeClass of v1beta1. Raises Blocked; a `partial` one gets no defaults."""
+    """Return an EC2NodeClass of v1beta1. Raise Blocked; a `partial` one gets no defaults."""
     result = Migration(value)
     value["apiVersion"] = f"{AWS_GROUP}/v1"
     spec = field(value, "spec")
@@ -187,7 +187,7 @@ def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None
 
 
 def alias_of(family: Any) -> str:
-    """The alias that means what a family without terms meant: its newest image. Raises Blocked."""
+    """Return the alias that means what a family without terms meant: its newest image. Raise Blocked."""
     if isinstance(family, PlaceholderText):
         raise Blocked("amiFamily is a placeholder: add amiSelectorTerms that name the image")
     if family == "Ubuntu":
@@ -242,7 +242,7 @@ def _restricted_tag(key: str) -> bool:
 
 
 def field(value: Any, name: str, raw: bool = False) -> Any:
-    """A mapping's field where it is a mapping itself (or, `raw`, whatever it is); else an empty one."""
+    """Return a mapping's field where it is a mapping itself (or, `raw`, whatever it is); else an empty one."""
     found = value.get(name) if isinstance(value, dict) else None
     if raw:
         return found

@@ -24,7 +24,7 @@ class Relations:
                 self._pools.setdefault(key, []).append(obj)
 
     def classes_of(self, pool: Object) -> list[Object]:
-        """The classes that a pool may mean: those of its own file, else its folder, else anywhere.
+        """Return the classes that a pool may mean: those of its own file, else its folder, else anywhere.
 
         A placeholder means what bears the very same one in the file or the folder.
         """
@@ -37,16 +37,17 @@ class Relations:
         return in_file or in_folder or ([] if key is not None and key.startswith(_HELD) else named)
 
     def class_of(self, pool: Object) -> Object | None:
-        """The class that a pool names; None where it is not available, or one of several."""
+        """Return the class that a pool names; None where it is not available, or one of several."""
         found = self.classes_of(pool)
         return found[0] if len(found) == 1 else None
 
     def pools_of(self, cls: Object) -> list[Object]:
-        """The pools that name a class, and no other that is as near."""
+        """Return the pools that name a class, and no other that is as near."""
         return [pool for pool in self._naming(cls) if self.class_of(pool) is cls]
 
     def pair(self, obj: Object) -> list[Object]:
-        """The objects of old APIs that are converted together with one, itself among them, in the order of files.
+        """Return the objects of old APIs that are converted together with one, itself among them, in the order of
+        files.
 
         A Provisioner names an AWSNodeTemplate, and a NodePool names an EC2NodeClass: where one of them is converted
         and the other is not, the pool names a class that is not there. Parts stand for themselves.
@@ -61,7 +62,7 @@ class Relations:
         return sorted(found.values(), key=lambda obj: (obj.source.path, obj.node.start))
 
     def _beside(self, obj: Object) -> Iterator[Object]:
-        """The objects that a retired one names or is named by; for another, those of them that are retired."""
+        """Yield the objects that a retired one names or is named by; for another, those of them that are retired."""
         others = self._naming(obj) if is_class(obj) else self.classes_of(obj)
         for other in others:
             if (is_retired(obj) or is_retired(other)) and (is_pool(obj) or obj in self.classes_of(other)):
@@ -77,7 +78,7 @@ _HELD = "\0"
 
 
 def _key(node: Node | None) -> str | None:
-    """The part of a name that differs from others; None where there is none."""
+    """Return the part of a name that differs from others; None where there is none."""
     name = text(node)
     if node is not None and name is UNKNOWN:
         return _HELD + node.unquoted
@@ -89,7 +90,7 @@ def _reference(pool: Object) -> str | None:
 
 
 def reference_path(pool: Object) -> tuple[str, ...]:
-    """Where a pool names its class."""
+    """Return where a pool names its class."""
     return ("spec", "providerRef") if pool.kind == "Provisioner" else (*_TEMPLATE, "nodeClassRef")
 
 

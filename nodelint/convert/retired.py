@@ -73,7 +73,7 @@ _PROVISIONER_FIELDS = {
 
 
 def provisioner(value: Plain, partial: bool) -> Migration:
-    """A Provisioner as a NodePool. Raises Blocked; a `partial` one gets no defaults."""
+    """Return a Provisioner as a NodePool. Raise Blocked; a `partial` one gets no defaults."""
     old = field(value, "spec")
     _hold_to_provisioner(old, partial)
     result = Migration({}, kubelet_of("Provisioner", value))
@@ -122,7 +122,7 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
 
 
 def _provisioner_template(old: Plain, result: Migration, partial: bool) -> Plain:
-    """The template of the NodePool: what a Provisioner says of the nodes that it makes."""
+    """Return the template of the NodePool: what a Provisioner says of the nodes that it makes."""
     metadata = {name: old[name] for name in ("labels", "annotations") if name in old}
     inner: Plain = {}
     requirements = _provisioner_requirements(old, result, partial)
@@ -184,7 +184,7 @@ def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
 def settle(value: Plain, path: Sequence[str]) -> None:
     """Move a field of a Provisioner that stands in a v1 NodePool to what v1 has, in place; what is set there stays.
 
-    Raises Blocked where v1 has nothing for it.
+    Raise Blocked where v1 has nothing for it.
     """
     spec, name, holder = field(value, "spec"), path[-1], value
     for step in path[:-1]:
@@ -226,7 +226,7 @@ def _seconds(value: Any) -> str:
 
 
 def node_template(value: Plain, partial: bool) -> Migration:
-    """An AWSNodeTemplate as an EC2NodeClass. Raises Blocked; a `partial` one gets no defaults."""
+    """Return an AWSNodeTemplate as an EC2NodeClass. Raise Blocked; a `partial` one gets no defaults."""
     result = Migration(value)
     value.update({"apiVersion": f"{AWS_GROUP}/v1", "kind": CLASS_KIND})
     value.pop("status", None)
@@ -259,9 +259,9 @@ def node_template(value: Plain, partial: bool) -> Migration:
 
 
 def selector_terms(selector: Any, selected: str) -> list[Plain]:
-    """A selector map as terms: its texts split at commas, special keys as fields.
+    """Return a selector map as terms: its texts split at commas, special keys as fields.
 
-    Raises Blocked for a map that terms of v1 cannot say.
+    Raise Blocked for a map that terms of v1 cannot say.
     """
     if not isinstance(selector, dict) or not selector:
         raise Blocked(f"{selected} selects nothing")

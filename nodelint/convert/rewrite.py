@@ -73,12 +73,12 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The document's text as it stands now."""
+        """Return the document's text as it stands now."""
         return self._text
 
     @property
     def node(self) -> Node:
-        """The object as the text has it now."""
+        """Return the object as the text has it now."""
         if self._node is None:
             raise Blocked("the document cannot be read on its own")
         return self._node
@@ -106,7 +106,7 @@ class Draft:
         return self.node.find(*target) is None and self._put(block, target, None)
 
     def cut(self, path: Path) -> EntryLines | None:
-        """The lines of a block entry; None where it shares its lines with others."""
+        """Return the lines of a block entry; None where it shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return None
@@ -141,7 +141,7 @@ class Draft:
         return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
 
     def comments(self, path: Path) -> list[str]:
-        """The comments of an entry and of what it holds; none of one that shares its lines with others."""
+        """Return the comments of an entry and of what it holds; none of one that shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return []
@@ -159,7 +159,7 @@ class Draft:
             self._take("".join(lines))
 
     def list_entry_comments(self) -> list[EntryComments]:
-        """The comments that stand above entries of HCL and at the end of their lines."""
+        """Return the comments that stand above entries of HCL and at the end of their lines."""
         found = []
         for entry in self._own_lines():
             begin = self._text.rfind("\n", 0, entry.key.start) + 1
@@ -193,7 +193,7 @@ class Draft:
                 self._take(self._text[:begin] + lines + self._text[begin:end] + tail + self._text[end:])
 
     def _own_lines(self) -> Iterator[MappingEntry]:
-        """The entries that begin a line."""
+        """Yield the entries that begin a line."""
         for node in self.node.walk():
             for entry in node.entries if node.kind == "mapping" else ():
                 begin = self._text.rfind("\n", 0, entry.key.start) + 1
@@ -209,7 +209,7 @@ class Draft:
         return [m[0].rstrip() for m in found if not any(scalar.start <= m.start() < scalar.end for scalar in scalars)]
 
     def reach(self, target: Any) -> None:
-        """Make the object say `target`. Raises Blocked where no edit can."""
+        """Make the object say `target`. Raise Blocked where no edit can."""
         for _ in range(_STEPS):
             found = _difference(self.node, target)
             if found is None:
@@ -250,7 +250,7 @@ class Draft:
         return self._take("".join([*lines[:first], *lines[last:at], *made, *lines[at:]]))
 
     def _place(self, home: Node, key: str, source: tuple[int, int] | None) -> int:
-        """The line before which a new entry of a mapping goes."""
+        """Return the line before which a new entry of a mapping goes."""
         if key == "metadata":
             return self._extent(home.entries[0])[0]
         spans = [self._extent(entry) for entry in home.entries if not entry.merged]
@@ -271,7 +271,7 @@ class Draft:
         return entry if not self._text[start : entry.key.start].strip(" \ufeff") else None
 
     def _extent(self, entry: MappingEntry) -> tuple[int, int]:
-        """The lines of an entry, from the comments right above it to those below that are indented deeper."""
+        """Return the lines of an entry, from the comments right above it to those below that are indented deeper."""
         lines = self._lines()
         first = self._line_of(entry.key.start)
         last = self._line_of(max(entry.value.end, entry.key.end)) + 1
@@ -319,7 +319,7 @@ class Draft:
 
 
 def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Edit]:
-    """The edits that make one text, found at `start` of a source, into another, line by line."""
+    """Return the edits that make one text, found at `start` of a source, into another, line by line."""
     before, after = _lines(old), _lines(new)
     offsets = list(accumulate(map(len, before), initial=start))
     return [
@@ -330,7 +330,7 @@ def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Ed
 
 
 def _difference(node: Node, target: Any) -> list[Edit] | None:
-    """The edits for the first place at which a node does not say `target`; None where it does."""
+    """Return the edits for the first place at which a node does not say `target`; None where it does."""
     if isinstance(target, dict) and node.kind == "mapping":
         return _mapping_difference(node, target)
     if isinstance(target, list) and node.kind == "sequence":
@@ -378,7 +378,7 @@ def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """A plain value as the edits take it: a placeholder is a text like any other."""
+    """Return a plain value as the edits take it: a placeholder is a text like any other."""
     if isinstance(value, dict):
         return {key: _plain_value(part) for key, part in value.items()}
     if isinstance(value, list):

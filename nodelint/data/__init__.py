@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
-from nodelint.base.caching import cache
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

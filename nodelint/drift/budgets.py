@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
+from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.model.releases import NEWEST, behaves
+from nodelint.model.releases import NEWEST, Version, behaves
 from nodelint.text import Node, UnknownValue
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Set
     from typing import Any
 
-    from nodelint.model.manifest import NodePool
-    from nodelint.model.releases import Version
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
@@ -59,13 +57,13 @@ class Budget(NamedTuple):
     broken: str | None = None
 
     def limit(self, nodes: int) -> int:
-        """How many of so many nodes it allows; a percentage is rounded up."""
+        """Return how many of so many nodes it allows; a percentage is rounded up."""
         if self.nodes.endswith("%"):
             return -(-_count(self.nodes[:-1]) * nodes // 100)
         return _count(self.nodes)
 
     def windows(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-        """The times between two moments at which it is active, in order, those that touch joined."""
+        """Yield the times between two moments at which it is active, in order, those that touch joined."""
         if self.schedule is None:
             yield start, end
             return
@@ -97,12 +95,12 @@ class Interval(NamedTuple):
         return any(budget.broken or budget.nodes in ("0", "0%") for budget in self.budgets)
 
     def allowed(self, nodes: int) -> int:
-        """How many of a pool's nodes may be under disruption at once."""
+        """Return how many of a pool's nodes may be under disruption at once."""
         return allowed(self.budgets, nodes)
 
 
 def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]:
-    """The budgets of a stored NodePool that concern a disruption reason, and those that break all of them."""
+    """Return the budgets of a stored NodePool that concern a disruption reason, and those that break all of them."""
     entries = inside(stored, "spec", "disruption").get("budgets")
     found = []
     for entry in entries if isinstance(entries, list) else ():
@@ -116,7 +114,9 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
 
 
 def of_entry(entry: Node) -> Budget | None:
-    """One entry of a manifest's budgets with a schedule; None where it has none, or is not known or not read."""
+    """Return one entry of a manifest's budgets with a schedule; None where it has none, or is not known or
+    not read.
+    """
     if any(isinstance(node.value, UnknownValue) for node in entry.walk() if node.kind == "scalar"):
         return None
     plain = entry.plain()
@@ -137,7 +137,8 @@ class RedundantBudget(NamedTuple):
 def without_effect(
     node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST
 ) -> Iterator[RedundantBudget]:
-    """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike.
+    """Yield the entries of a list of budgets that change nothing, however many nodes there are; the later of two
+    alike.
 
     The others count without them, so that all of them can go. `conditional` are entries, by the id of their nodes,
     that may not be there: no other entry is without effect because of them.
@@ -162,7 +163,7 @@ _Known = tuple[Node, Budget, frozenset[str]]
 
 
 def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node, Budget] | None:
-    """The first entry that is in force for a reason whenever a budget is, and allows no more."""
+    """Return the first entry that is in force for a reason whenever a budget is, and allows no more."""
     return next(
         ((entry, other) for entry, other, its in others if reason in its and _covers(other, budget)),
         None,
@@ -170,7 +171,9 @@ def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node,
 
 
 def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
-    """An entry of budgets as the controller reads it, with the reasons that it concerns; none for placeholders."""
+    """Yield an entry of budgets as the controller reads it, with the reasons that it concerns; none for
+    placeholders.
+    """
     if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
         return
     plain = item.plain()
@@ -211,12 +214,12 @@ def starts_again(budget: Budget) -> bool:
 
 
 def typical_of(budget: Budget) -> tuple[Interval, ...]:
-    """A week from Monday 00:00 UTC on under one budget."""
+    """Return a week from Monday 00:00 UTC on under one budget."""
     return tuple(week([budget], _MONDAY))
 
 
 def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
-    """The hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
+    """Return the hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
 
     With whether summer time moves them by an hour. None where it begins at several times of the day, or the region is
     not known.
@@ -229,7 +232,7 @@ def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
 
 
 def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
-    """The mapping at the end of a path; an empty one where there is none."""
+    """Return the mapping at the end of a path; an empty one where there is none."""
     value: Any = stored
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
@@ -237,12 +240,12 @@ def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
 
 
 def allowed(active: Sequence[Budget], nodes: int) -> int:
-    """The smallest of the limits of active budgets, at most all nodes."""
+    """Return the smallest of the limits of active budgets, at most all nodes."""
     return min((0 if budget.broken else budget.limit(nodes) for budget in active), default=nodes)
 
 
 def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
-    """The seven days from a moment on, split where another set of budgets is active."""
+    """Return the seven days from a moment on, split where another set of budgets is active."""
     end = start + WEEK
     spans = [(budget, list(budget.windows(start, end))) for budget in found]
     begins = [[begin for begin, _ in windows] for _, windows in spans]
@@ -263,7 +266,7 @@ def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
 
 
 def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
-    """A week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
+    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
 
     Schedules that go by the date or by the month have other weeks too.
     """
@@ -287,7 +290,7 @@ def always_closed(pool: NodePool, reason: str) -> bool:
 
 
 def describe_budget(stretches: Sequence[Interval]) -> str:
-    """What is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
+    """Return what is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
     used = list(dict.fromkeys(budget for interval in stretches for budget in interval.budgets))
     always = [budget for budget in used if all(budget in interval.budgets for interval in stretches)]
     times = [f"{describe_times(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
@@ -296,7 +299,7 @@ def describe_budget(stretches: Sequence[Interval]) -> str:
 
 
 def _least(active: Sequence[Budget]) -> str:
-    """The limits that count of those that are active together."""
+    """Return the limits that count of those that are active together."""
     if any(budget.broken or budget.nodes in ("0", "0%") for budget in active):
         return "nothing"
     shares = [_count(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
@@ -306,7 +309,7 @@ def _least(active: Sequence[Budget]) -> str:
 
 
 def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
-    """The times at which a budget is active: by days of the week where they are alike, else one by one."""
+    """Return the times at which a budget is active: by days of the week where they are alike, else one by one."""
     start, end = stretches[0].start, stretches[-1].end
     windows = list(budget.windows(start, end))
     whole = [window for window in windows if window[0] > start and window[1] < end]
@@ -326,7 +329,7 @@ def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
 def _restore_cut_windows(
     windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
 ) -> Iterator[tuple[datetime, datetime]]:
-    """The windows with those that the week cuts, as they are as a whole."""
+    """Yield the windows with those that the week cuts, as they are as a whole."""
     for begin, finish in windows:
         whole = begin if begin.time() == time else finish - length
         yield whole, whole + length
@@ -383,7 +386,7 @@ def _every(nodes: str, text: str, length: timedelta, broken: str | None) -> Budg
 
 
 def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[datetime]:
-    """The minutes that a schedule hits, later than one moment and no later than another."""
+    """Yield the minutes that a schedule hits, later than one moment and no later than another."""
     day = after.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours), sorted(schedule.minutes)
     while day <= until:
@@ -397,7 +400,9 @@ def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[date
 
 
 def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | None:
-    """The last minute that a schedule hits, no later than one moment and later than another; None without one."""
+    """Return the last minute that a schedule hits, no later than one moment and later than another; None
+    without one.
+    """
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours, reverse=True), sorted(schedule.minutes, reverse=True)
     while day + timedelta(days=1) > after:
@@ -418,7 +423,7 @@ def _includes_day(schedule: Schedule, day: datetime) -> bool:
 
 
 def _count(digits: str) -> int:
-    """A number of nodes; one of very many digits is as good as any that no cluster reaches."""
+    """Return a number of nodes; one of very many digits is as good as any that no cluster reaches."""
     return int(digits) if len(digits) < _DIGITS else 10**_DIGITS
 
 

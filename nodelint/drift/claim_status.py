@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nodelint.base.tuples import NamedTuple
-from nodelint.drift.hashes import annotation, family, hash_stored, root, version, version_annotation
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
 from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
 from nodelint.drift.struct_diff import differences
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.releases import behaves
-
-TYPE_CHECKING = False
+from nodelint.model.releases import Version, behaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any, Literal
 
     from nodelint.drift.cluster import Claim, Cluster
-    from nodelint.drift.hashes import Hash
-    from nodelint.model.releases import Version
 
     State = Literal["same", "differs", "other-version", "no-hash"]
 
@@ -31,7 +29,7 @@ class ClaimStatus(NamedTuple):
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
-    """The hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
+    """Return the hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
 
     The hash of a class is that of its spec, its family and the bundle, joined by XOR.
     """
@@ -53,7 +51,7 @@ def ca_of(cluster: Cluster, release: Version) -> int | None:
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
 ) -> list[ClaimStatus]:
-    """How each NodeClaim of a pool or a class stands to the object as a manifest has it."""
+    """Return how each NodeClaim of a pool or a class stands to the object as a manifest has it."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
     return [_standing(kind, name, stored, hashed, cluster, release, claim) for claim in claims]
 
@@ -76,7 +74,9 @@ def _standing(
 def _list_differing_fields(
     kind: str, name: str, stored: dict[str, Any], cluster: Cluster, release: Version, claim: Claim, noted: str
 ) -> Iterator[str]:
-    """The fields that differ: by the live object where the claim was made from it as it is, else by the claim."""
+    """Yield the fields that differ: by the live object where the claim was made from it as it is, else by
+    the claim.
+    """
     live = (cluster.classes if kind == CLASS_KIND else cluster.pools).get(name)
     try:
         if live is not None and _noted(live).get(annotation(kind)) == noted:
@@ -88,7 +88,7 @@ def _list_differing_fields(
 
 
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
-    """The fields in which the hashes of two stored objects differ."""
+    """Yield the fields in which the hashes of two stored objects differ."""
     path, struct = root(kind)
     for difference in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
         yield render_path(difference.path)
@@ -97,7 +97,7 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
 
 
 def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
-    """Fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
+    """Yield fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
     template = _mapping_at_path(stored, ("spec", "template"))
     spec, path = _mapping_at_path(template, ("spec",)), ("spec", "template", "spec")
     for field, kind in (

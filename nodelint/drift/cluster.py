@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.drift.cluster_pods import read_budget, read_pod
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
 from nodelint.model.gvk import CLASS_KIND
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    from nodelint.drift.cluster_pods import PodBudget, RunningPod
 
 KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")
 """What to ask kubectl for, by names that no other API has."""
@@ -54,16 +52,18 @@ class Cluster(NamedTuple):
     pod_budgets: list[PodBudget] | None = None
 
     def of_pool(self, name: str) -> list[Claim]:
-        """The NodeClaims of a pool."""
+        """Return the NodeClaims of a pool."""
         return [claim for claim in self.claims if claim.pool == name]
 
     def usage_of(self, name: str) -> dict[str, str]:
-        """What the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not say."""
+        """Return what the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not
+        say.
+        """
         resources = _map(_map(self.pools.get(name, {}).get("status")).get("resources"))
         return {str(key): str(value) for key, value in resources.items()}
 
     def of_class(self, name: str) -> list[Claim]:
-        """The NodeClaims of a class."""
+        """Return the NodeClaims of a class."""
         return [claim for claim in self.claims if claim.node_class == name]
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.releases import behaves
-
-TYPE_CHECKING = False
+from nodelint.model.releases import Version, behaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    from nodelint.model.releases import Version
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
 """What to ask kubectl for beside NodeClaims, in all namespaces."""
@@ -90,7 +88,7 @@ def _meets(labels: dict[str, str], expression: Any) -> bool:
 
 
 def read_pod(obj: dict[str, Any]) -> RunningPod | None:
-    """A pod that runs; None for one without a node, and for one that has ended."""
+    """Return a pod that runs; None for one without a node, and for one that has ended."""
     meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
     node = spec.get("nodeName")
     if not isinstance(node, str) or not node or _map(obj.get("status")).get("phase") in _OVER:
@@ -114,7 +112,7 @@ def read_pod(obj: dict[str, Any]) -> RunningPod | None:
 
 
 def read_budget(obj: dict[str, Any]) -> PodBudget:
-    """A PodDisruptionBudget."""
+    """Return a PodDisruptionBudget."""
     meta, selector = _map(obj.get("metadata")), _map(obj.get("spec")).get("selector")
     allowed = _map(obj.get("status")).get("disruptionsAllowed")
     return PodBudget(
@@ -126,7 +124,7 @@ def read_budget(obj: dict[str, Any]) -> PodBudget:
 
 
 def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBudget]:
-    """The budgets that allow no eviction now of one of the pods."""
+    """Yield the budgets that allow no eviction now of one of the pods."""
     for budget in budgets:
         if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
             yield budget

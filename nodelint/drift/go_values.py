@@ -40,7 +40,7 @@ def duration(text: str) -> int:
 
 
 def _part_of(digits: str, unit: int) -> int:
-    """A decimal fraction of a unit. Go drops digits that overflow 63 bits, and counts in floats."""
+    """Return a decimal fraction of a unit. Go drops digits that overflow 63 bits, and counts in floats."""
     digits_left = digits
     while digits_left and int(digits_left) >= _LONGEST:
         digits_left = digits_left[:-1]
@@ -54,7 +54,7 @@ _GREATEST, _NANOS = 2**63 - 1, 10**9
 
 
 def quantity(text: str) -> str:
-    """A Kubernetes quantity in its canonical form: `1024Gi` is `1Ti`, `1000G` is `1T`."""
+    """Return a Kubernetes quantity in its canonical form: `1024Gi` is `1Ti`, `1000G` is `1T`."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None or not text.strip(" +-."):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
@@ -95,7 +95,7 @@ def _exponent(sign: str, nanos: int) -> str:
 
 
 def _scale(nanos: int) -> tuple[int, int]:
-    """A whole number and the power of ten, a multiple of three, that it is to be multiplied with."""
+    """Return a whole number and the power of ten, a multiple of three, that it is to be multiplied with."""
     power, rest = -9, nanos
     while rest % 1000 == 0 and power < 18:
         power, rest = power + 3, rest // 1000
@@ -108,7 +108,7 @@ _TIME = re.compile(
 
 
 def time_bytes(text: str) -> bytes:
-    """A time of RFC 3339 as Go marshals it in a controller whose local time is UTC.
+    """Return a time of RFC 3339 as Go marshals it in a controller whose local time is UTC.
 
     A version byte, seconds since the year 1, nanoseconds, and the minutes off UTC, which are 0.
     """

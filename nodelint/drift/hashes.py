@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift.hashstructure import Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import parse_alias
-from nodelint.model.releases import behaves, releases_match
+from nodelint.model.releases import Version, behaves, releases_match
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.drift.hashstructure import Path
-    from nodelint.model.releases import Version
 
 
 class Hash(NamedTuple):
@@ -35,25 +33,25 @@ class Hash(NamedTuple):
 
 
 def annotation(kind: str) -> str:
-    """The annotation that holds the hash of a kind; KeyError for a kind that has none."""
+    """Return the annotation that holds the hash of a kind; KeyError for a kind that has none."""
     name: str = table("hashes")["annotations"][kind]["annotation"]
     return name
 
 
 def version_annotation(kind: str) -> str:
-    """The annotation that holds the version of a kind's hash."""
+    """Return the annotation that holds the version of a kind's hash."""
     name: str = table("hashes")["annotations"][kind]["versionAnnotation"]
     return name
 
 
 def version(kind: str, release: Version) -> str:
-    """The version of a kind's hash in a release, such as `v4`."""
+    """Return the version of a kind's hash in a release, such as `v4`."""
     rows = table("hashes")["annotations"][kind]["versions"]
     return next(str(row["version"]) for row in reversed(rows) if releases_match(row["releases"], release))
 
 
 def root(kind: str) -> tuple[Path, str]:
-    """Where the hashed part of a kind stands, and its Go type."""
+    """Return where the hashed part of a kind stands, and its Go type."""
     row = table("hashes")["annotations"][kind]
     return tuple(row["root"]), row["type"]
 
@@ -81,10 +79,10 @@ def moves_nodes(kind: str, path: str, release: Version) -> bool:
 
 
 def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | None = None) -> Hash:
-    """The hash of an object as the API server stores it. Raises Unhashable for what Go could not read.
+    """Return the hash of an object as the API server stores it. Raise Unhashable for what Go could not read.
 
-    `ca` is the `text_hash` of the cluster's CA bundle as the controller holds it, base64 of PEM, for the
-    releases that hash it.
+    `ca` is the `text_hash` of the cluster's CA bundle as the controller holds it, base64 of PEM, for the releases
+    that hash it.
     """
     path, struct = root(kind)
     value: Any = stored
@@ -103,9 +101,9 @@ def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | N
 
 
 def family(stored: dict[str, Any]) -> str:
-    """The AMI family of a class: as written, else of its alias, else `Custom`.
+    """Return the AMI family of a class: as written, else of its alias, else `Custom`.
 
-    Raises Unhashable for a placeholder and for an alias of no family.
+    Raise Unhashable for a placeholder and for an alias of no family.
     """
     spec = stored.get("spec")
     spec = spec if isinstance(spec, dict) else {}
@@ -125,9 +123,9 @@ def family(stored: dict[str, Any]) -> str:
 
 
 def kubelet_text(stored: dict[str, Any]) -> str:
-    """A class's kubelet as Go's JSON has it, which is what is hashed where it is an open map; `null` for none.
+    """Return a class's kubelet as Go's JSON has it, which is what is hashed where it is an open map; `null` for none.
 
-    Raises Unhashable for a placeholder.
+    Raise Unhashable for a placeholder.
     """
     spec = stored.get("spec")
     kubelet = spec.get("kubelet") if isinstance(spec, dict) else None
@@ -154,7 +152,7 @@ def _known(value: Any, path: Path) -> str:
 
 
 def kubelet_hash(stored: dict[str, Any], release: Version) -> int | None:
-    """The hash of a class's kubelet, which 1.0 keeps apart on its NodeClaims; None from 1.1.0 on.
+    """Return the hash of a class's kubelet, which 1.0 keeps apart on its NodeClaims; None from 1.1.0 on.
 
     An empty kubelet and none have the same hash there.
     """

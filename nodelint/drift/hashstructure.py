@@ -8,21 +8,19 @@ Fields that hold Go's zero value are left out. A list, map or pointer that is pr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
-from nodelint.model.releases import releases_match
+from nodelint.model.releases import Version, releases_match
 from nodelint.text import UnknownValue
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from nodelint.model.releases import Version
 
 Path = tuple[str | int, ...]
 
@@ -58,13 +56,13 @@ class Field(NamedTuple):
 
 @cache
 def fields(struct: str) -> tuple[Field, ...]:
-    """The fields of a struct of Karpenter's by its Go name, in Go's order; KeyError for no such struct."""
+    """Return the fields of a struct of Karpenter's by its Go name, in Go's order; KeyError for no such struct."""
     rows = table("hashes")["structs"][struct]["fields"]
     return tuple(Field(r["name"], r["json"], r["type"], r.get("hash", ""), r.get("releases", "")) for r in rows)
 
 
 def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
-    """The hash of a value of a Go type. Raises Unhashable where Go could not read the value."""
+    """Return the hash of a value of a Go type. Raise Unhashable where Go could not read the value."""
     kind = kind.removeprefix("*")
     if kind.startswith("[]"):
         total = 0
@@ -82,7 +80,7 @@ def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
 
 
 def contribution(field: Field, value: Any, release: Version, path: Path) -> int | None:
-    """What a field that holds a value adds to its struct's hash; None where it adds nothing."""
+    """Return what a field that holds a value adds to its struct's hash; None where it adds nothing."""
     if not field.counts(release) or is_zero(field.type, value, path):
         return None
     if field.tag == "string":
@@ -194,7 +192,7 @@ def _typed(value: Any, wanted: type, path: Path) -> Any:
 
 @lru_cache(8192)
 def text_hash(text: str) -> int:
-    """The hash of a text."""
+    """Return the hash of a text."""
     return _fnv(text.encode())
 
 
@@ -215,7 +213,7 @@ def _finish(value: int) -> int:
 
 
 def render_path(path: Path) -> str:
-    """A path as people write it: `spec.blockDeviceMappings[0].ebs`, `spec.tags["a.b/c"]`."""
+    """Return a path as people write it: `spec.blockDeviceMappings[0].ebs`, `spec.tags["a.b/c"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from nodelint.apiserver import check
+from nodelint.apiserver import Schemas, check
 from nodelint.apiserver.problems import whole
+from nodelint.apiserver.schema_node import SchemaNode
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
+from nodelint.model.manifest import Object
 from nodelint.model.partial_objects import is_unclaimed_patch
-from nodelint.model.releases import is_newer
+from nodelint.model.releases import Version, is_newer
 from nodelint.text import UnknownValue
 from nodelint.text.missing import is_null
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.apiserver import Schemas
-    from nodelint.apiserver.schema_node import SchemaNode
     from nodelint.drift.hashstructure import Path
-    from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
     from nodelint.text import Node
 
 
@@ -38,7 +35,8 @@ class Placeholder(UnknownValue):
 
 
 def placeholder_text(node: Node) -> str:
-    """How a value that is not known is written; in what is built, with the code that an unknown part comes from.
+    """Return how a value that is not known is written; in what is built, with the code that an unknown part comes
+    from.
 
     Two such texts are the same only if the same code stands in both.
     """
@@ -63,9 +61,9 @@ def placeholder_text(node: Node) -> str:
 
 
 def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """What the API server keeps of an object that it takes; placeholders stay `Placeholder`.
+    """Return what the API server keeps of an object that it takes; placeholders stay `Placeholder`.
 
-    Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
+    Whether it takes the object is for `schema.check` to say. Raise Unhashable where the release does not serve the
     object's API version, where a key is a placeholder, and where only a part of the object is available. Worked out
     once for an object: nobody changes it.
     """
@@ -90,7 +88,7 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
 
 
 def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """The fields of an object, by path, that `stored_object` leaves out although the release may have them.
+    """Return the fields of an object, by path, that `stored_object` leaves out although the release may have them.
 
     Those are the fields that no release known here has, where the release is newer than all of them.
     """
@@ -139,7 +137,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]
 
 
 def _child(shape: SchemaNode | None, name: str) -> SchemaNode | None:
-    """The shape of a field, or of a map's value; None for what the release does not know."""
+    """Return the shape of a field, or of a map's value; None for what the release does not know."""
     if shape is None:
         return None
     field = shape.field(name)
@@ -153,7 +151,7 @@ def _default(shape: SchemaNode) -> Any:
 
 
 def _filled(shape: SchemaNode | None, value: Any) -> Any:
-    """A default with the defaults of what it holds."""
+    """Return a default with the defaults of what it holds."""
     if shape is None:
         return value
     if isinstance(value, dict):

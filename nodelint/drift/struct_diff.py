@@ -7,22 +7,19 @@ is known, unless another place differs for certain.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.drift.hashstructure import Unhashable, contribution, fields, hash_of, is_zero
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
+from nodelint.model.releases import Version
 from nodelint.text import UnknownValue
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
-
-    from nodelint.drift.hashstructure import Field, Path
-    from nodelint.model.releases import Version
 
 
 class ValueDifference(NamedTuple):
@@ -33,12 +30,14 @@ class ValueDifference(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Where it is now, else where it was."""
+        """Return where it is now, else where it was."""
         return self.new if self.new is not None else self.old or ()
 
 
 def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[ValueDifference]:
-    """The innermost places at which the hashes of two values of a type differ. Raises Unhashable as hashes do."""
+    """Yield the innermost places at which the hashes of two values of a type differ. Raise Unhashable as
+    hashes do.
+    """
     yield from _between(kind, old, new, release, path, path)
 
 
@@ -65,7 +64,9 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
 
 
 def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:
-    """The difference of two values one of which is a placeholder. Raises Unhashable where they may be the same."""
+    """Return the difference of two values one of which is a placeholder. Raise Unhashable where they may be
+    the same.
+    """
     texts = all(isinstance(value, str | Placeholder) for value in (old, new))
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)
@@ -93,7 +94,10 @@ def _holds_unknown(value: Any) -> bool:
 
 
 def _certain(parts: Iterable[Iterable[ValueDifference]]) -> Iterator[ValueDifference]:
-    """What differs in independent parts. One that cannot be read counts only where no other differs for certain."""
+    """Yield what differs in independent parts.
+
+    One that cannot be read counts only where no other differs for certain.
+    """
     certain = False
     unread: Unhashable | None = None
     for part in parts:
@@ -137,7 +141,7 @@ def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: 
 def _of_unknown_field(
     field: Field, old: Any, new: Any, release: Version, was: Path, now: Path
 ) -> Iterator[ValueDifference]:
-    """A field that holds a placeholder on one side at least."""
+    """Yield a field that holds a placeholder on one side at least."""
     if field.json in old and field.json in new:
         if field.tag == "string":  # a quantity: two ways of writing may come to one value
             raise Unhashable(now, _UNKNOWN)
@@ -199,7 +203,10 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
 
 
 def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
-    """The indices of the entries that the other list has not. One with a placeholder has to be there as written."""
+    """Return the indices of the entries that the other list has not.
+
+    One with a placeholder has to be there as written.
+    """
     rest = list(other)
     alike = []
     for index, entry in enumerate(mine):

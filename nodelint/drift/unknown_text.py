@@ -26,12 +26,12 @@ class Pattern(NamedTuple):
 
     @property
     def shortest(self) -> int:
-        """How many characters the text has at least."""
+        """Return how many characters the text has at least."""
         return sum(map(len, self.literals))
 
 
 def pattern_of(value: str | Placeholder) -> Pattern:
-    """The pattern of a value. What holds a condition, or no known form of placeholder, may be any text."""
+    """Return the pattern of a value. What holds a condition, or no known form of placeholder, may be any text."""
     if not isinstance(value, Placeholder):
         return Pattern((value,), ())
     text = value.text

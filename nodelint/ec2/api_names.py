@@ -6,7 +6,7 @@ and nothing of sizes, prices and regions. The description is read as a text: loa
 
 from __future__ import annotations
 
-from nodelint.base.caching import cache
+from functools import cache
 
 _DESCRIPTION = "data/ec2/2016-11-15/service-2.json.gz"
 

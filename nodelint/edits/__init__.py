@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits.collections import (
     NotEditable,
     as_text,
@@ -33,8 +34,6 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, PendingEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document
 from nodelint.text.nodes import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar
@@ -74,7 +73,7 @@ __all__ = [
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made. Raises ValueError where two of them overlap or one lies outside."""
+    """Return the text with the edits made. Raise ValueError where two of them overlap or one lies outside."""
     out: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
@@ -86,7 +85,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> _E | list[Edit]:
-    """The edits that a call gives; none where it raises `NotEditable`, for a finding can do without a fix."""
+    """Return the edits that a call gives; none where it raises `NotEditable`, for a finding can do without a fix."""
     try:
         return edit(*args, **kwargs)
     except NotEditable:
@@ -109,12 +108,12 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
 
 def add_item(sequence: Node, item: Plain) -> list[Edit]:
-    """One more item at a list's end, written as the items before it are."""
+    """Return one more item at a list's end, written as the items before it are."""
     return insert_items(sequence, len(sequence.items), [item])
 
 
 def insert_item(sequence: Node, index: int, item: Plain) -> list[Edit]:
-    """One more item before the one of that index."""
+    """Return one more item before the one of that index."""
     return insert_items(sequence, index, [item])
 
 
@@ -129,7 +128,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> list[Edit]:
-    """One more key of a mapping, behind the key `after`, else at the end."""
+    """Return one more key of a mapping, behind the key `after`, else at the end."""
     return add_keys(mapping, {key: value}, after)
 
 
@@ -149,7 +148,7 @@ def _hold_to_new_keys(mapping: Node, keys: Iterable[str]) -> None:
 
 
 def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
-    """What `add_key` gives, written when it is read. Raises `NotEditable` at once where that would.
+    """Return what `add_key` gives, written when it is read. Raise `NotEditable` at once where that would.
 
     How a document writes things is looked for in all of it: a rule that suggests the same for many objects, of which
     a report shows a few, spares that. Where text moves below a finding (`Context.recording`) it is no use.
@@ -201,7 +200,7 @@ _MOST_REMOVED = 100
 
 
 def listed(mapping: Node) -> list[Edit]:
-    """A mapping becomes the one item of a list, as it is written: `[` and `]` around it, or `- ` before it."""
+    """Return a mapping becomes the one item of a list, as it is written: `[` and `]` around it, or `- ` before it."""
     if mapping.kind != "mapping":
         raise NotEditable("there is no mapping here")
     guard(mapping, structure=True)
@@ -251,7 +250,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
 
 
 def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """What makes of one list the other, the last first: the indices in front stay what they are."""
+    """Return what makes of one list the other, the last first: the indices in front stay what they are."""
     from difflib import SequenceMatcher
 
     codes = SequenceMatcher(None, old, list(new), autojunk=False).get_opcodes()
@@ -259,7 +258,7 @@ def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int
 
 
 def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int, *_: int) -> Edit | None:
-    """The edit by which one item goes; None where more is changed, or what stands around its document.
+    """Return the edit by which one item goes; None where more is changed, or what stands around its document.
 
     No more of the text is looked at: it may be long, and hold many such documents.
     """
@@ -274,7 +273,7 @@ def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int,
 
 
 def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
-    """A file with edits made, to be looked at: a document that no edit touches stays the very same."""
+    """Return a file with edits made, to be looked at: a document that no edit touches stays the very same."""
     text = apply(source.text, edits)
     start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
     for document in source.documents:
@@ -309,12 +308,14 @@ def restructure(place: Node, new: object) -> list[Edit]:
 
 
 def plain_fields(mapping: Node) -> dict[str, object]:
-    """The plain values of a mapping by their keys: what `restructure` may be given with some of them changed."""
+    """Return the plain values of a mapping by their keys: what `restructure` may be given with some of them
+    changed.
+    """
     return {str(entry.name): entry.value.plain() for entry in mapping.entries}
 
 
 def add_document(document: Document, text: str) -> list[Edit]:
-    """A new YAML document right behind this one. The text may begin with its own `---`."""
+    """Return a new YAML document right behind this one. The text may begin with its own `---`."""
     if document.root is None:
         raise NotEditable("the document is not read")
     source = document.root.source
@@ -369,7 +370,7 @@ def add_object(node: Node, text: str) -> list[Edit]:
 
 
 def copy_document(node: Node) -> str:
-    """The exact text of an object, from its first key to its last value, as it would stand on its own."""
+    """Return the exact text of an object, from its first key to its last value, as it would stand on its own."""
     text = node.source.text
     if not dialect_of(node).MOVES_TEXT:
         raise NotEditable("an object of HCL is not YAML")

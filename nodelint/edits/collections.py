@@ -35,7 +35,7 @@ class NotEditable(Exception):
 
 
 def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
-    """An edit of the source that a node stands in; a line that it makes begins as those of its document do."""
+    """Return an edit of the source that a node stands in; a line that it makes begins as those of its document do."""
     if node.source.tabbed:
         prefix = document_of(node).prefix
         if "\t" in prefix:
@@ -47,7 +47,7 @@ def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
 
 
 def root_of(node: Node) -> Node:
-    """The node of the whole document."""
+    """Return the node of the whole document."""
     while node.parent is not None:
         node = node.parent
     return node
@@ -55,12 +55,12 @@ def root_of(node: Node) -> Node:
 
 @lru_cache(maxsize=4)
 def manner_of(root: Node) -> Manner:
-    """How the document of a root node is written: indent, quotes, flow or block."""
+    """Return how the document of a root node is written: indent, quotes, flow or block."""
     return Manner(root)
 
 
 def document_of(node: Node) -> Document:
-    """The document that a node stands in. Raises NotEditable where it is put together from a patch."""
+    """Return the document that a node stands in. Raise NotEditable where it is put together from a patch."""
     found = node.source.document_of(root_of(node))
     if found is None:
         raise NotEditable("it is put together from the operations of a patch")
@@ -98,12 +98,12 @@ def members_of(node: Node) -> list[tuple[Node, Node]]:
 
 
 def index_of(node: Node) -> int | None:
-    """The number of the member of its parent that a node is first or last of; None for what a merge brings."""
+    """Return the number of the member of its parent that a node is first or last of; None for what a merge brings."""
     return None if node.parent is None else _layout(node.parent).index.get(id(node))
 
 
 def entry_of(node: Node) -> MappingEntry | None:
-    """The entry of a mapping that a node is key or value of."""
+    """Return the entry of a mapping that a node is key or value of."""
     return None if node.parent is None else _layout(node.parent).entries.get(id(node))
 
 
@@ -127,12 +127,12 @@ def is_explicit(node: Node) -> bool:
 
 
 def after_key(line: str, writer: Writer, entry: MappingEntry) -> str:
-    """What stands behind the key in a line that was written as an entry."""
+    """Return what stands behind the key in a line that was written as an entry."""
     return line.removeprefix(writer.key(entry.name or "", False) + ": ")
 
 
 def model_for(model: Node | None, value: Plain) -> Node | None:
-    """A model of the same kind as the value; None for another kind."""
+    """Return a model of the same kind as the value; None for another kind."""
     if model is None:
         return None
     if isinstance(value, Mapping):
@@ -156,7 +156,7 @@ def later_indent(indent: int, later: bool) -> str:
 
 
 def behind_mark(node: Node, written: str) -> str:
-    """What to write behind the `:` or `-` of a value without characters."""
+    """Return what to write behind the `:` or `-` of a value without characters."""
     text = node.source.text
     before = text[node.start - 1 : node.start]
     after = text[node.start : node.start + 1]
@@ -167,13 +167,13 @@ def behind_mark(node: Node, written: str) -> str:
 
 
 def as_text(item: Node) -> str:
-    """A text to compare an item by: what is not text itself is like none."""
+    """Return a text to compare an item by: what is not text itself is like none."""
     value = item.value
     return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
 
 
 def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
-    """The last text among items, as the model for texts that join them."""
+    """Return the last text among items, as the model for texts that join them."""
     if not all(isinstance(item, str) for item in items):
         return None
     for model in reversed(models):
@@ -183,7 +183,7 @@ def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
 
 
 def last_line_end(text: str, node: Node) -> int:
-    """The end of the line that a block node ends on, with the blank lines that belong to a `|+` scalar."""
+    """Return the end of the line that a block node ends on, with the blank lines that belong to a `|+` scalar."""
     last = node
     while last.kind != "scalar" and not last.alias and last.style == "block":
         last = members_of(last)[-1][1]
@@ -254,7 +254,7 @@ def insert_member(
 ) -> list[Edit]:
     """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line).
 
-    Raises NotEditable.
+    Raise NotEditable.
     """
     if node.alias:
         raise NotEditable("it is written elsewhere, behind an alias")
@@ -273,7 +273,7 @@ def insert_member(
 
 
 def _fill(node: Node, flow: Callable[[str | None], list[str]], writer: Writer) -> list[Edit]:
-    """The first members of an empty flow collection."""
+    """Return the first members of an empty flow collection."""
     text, newline = node.source.text, node.source.newline
     inner = text[node.start + 1 : node.end - 1]
     comma = "," if writer.manner.usual.compact else ", "
@@ -330,7 +330,7 @@ def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> 
 
 
 def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
-    """One of several members of a flow collection goes, with one comma, and with its line where it has one."""
+    """Return one of several members of a flow collection goes, with one comma, and with its line where it has one."""
     text = parent.source.text
     first, last = members[index]
     start, end = first.raw, last.end
@@ -353,7 +353,7 @@ def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int)
 
 
 def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
-    """One of several members of a block collection goes, with its lines and the comments right above."""
+    """Return one of several members of a block collection goes, with its lines and the comments right above."""
     text = parent.source.text
     begin = _beginning(parent, members, index)
     top = line_start(text, begin)
@@ -379,7 +379,7 @@ def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int
 
 
 def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> int:
-    """Where a member of a block collection begins: its key, or the dash of an item."""
+    """Return where a member of a block collection begins: its key, or the dash of an item."""
     first, last = members[index]
     if parent.kind != "sequence":
         if behind_colon(MappingEntry(first, last, None)) is None:
@@ -396,7 +396,9 @@ def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> in
 
 
 def _above_comments(text: str, top: int, floor: int, indent: int) -> int:
-    """Where the comments begin that stand right above a line, indented as it is; nothing before `floor` counts."""
+    """Return where the comments begin that stand right above a line, indented as it is; nothing before `floor`
+    counts.
+    """
     while top > floor:
         above = line_start(text, max(top - 1, 0)) if top > 0 else 0
         line = text[above:top]

@@ -11,7 +11,7 @@ from nodelint.text.nodes import Node
 
 
 def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node: Node) -> list[Edit]:
-    """The edits that add lines, with the comments of the entry `node`, which the edits `gone` take out.
+    """Return the edits that add lines, with the comments of the entry `node`, which the edits `gone` take out.
 
     They stand above and behind the first added line that holds `marker`. Between brackets there is no room for them.
     """
@@ -32,7 +32,7 @@ def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node
 
 
 def _comments(gone: Sequence[Edit], node: Node) -> tuple[list[str], str]:
-    """The comments above an entry that goes with it, and the one at its line's end."""
+    """Return the comments above an entry that goes with it, and the one at its line's end."""
     text = node.source.text
     start = min((edit.start for edit in gone), default=node.start)
     lines = [line.strip() for line in text[start : node.start].splitlines()]

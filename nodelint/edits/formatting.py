@@ -45,7 +45,7 @@ def plain_is_safe(text: str, flow: bool) -> bool:
 
 
 def quoted(text: str, style: Style) -> str:
-    """A text in single or double quotes; double where single ones cannot hold it."""
+    """Return a text in single or double quotes; double where single ones cannot hold it."""
     if style == "single" and re.search(_ESCAPED, text) is None:
         return "'" + text.replace("'", "''") + "'"
     out = []
@@ -60,7 +60,7 @@ def quoted(text: str, style: Style) -> str:
 
 
 def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fallback: Style = "double") -> str:
-    """A scalar in a quote style; `fallback` is the style where plain would be read as something else."""
+    """Return a scalar in a quote style; `fallback` is the style where plain would be read as something else."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -111,7 +111,7 @@ class Manner:
 
     @cached_property
     def usual(self) -> UsualStyles:
-        """How it writes most things."""
+        """Return how it writes most things."""
         return UsualStyles(self.root, self.json)
 
 
@@ -161,7 +161,7 @@ class UsualStyles:
                     self.sequence_step = shift
 
     def like(self, key: str, before: int) -> Node | None:
-        """The value of the same key that stands nearest above a place, or the first one below."""
+        """Return the value of the same key that stands nearest above a place, or the first one below."""
         found = self._by_key.get(key)
         if not found:
             return None
@@ -177,7 +177,7 @@ class Writer:
         self.at = at
 
     def flow(self, value: Plain, model: Node | None) -> str:
-        """A value on one line."""
+        """Return a value on one line."""
         if isinstance(value, Mapping | Sequence) and not value and not isinstance(value, str):
             return "{}" if isinstance(value, Mapping) else "[]"
         manner = self.manner
@@ -199,7 +199,7 @@ class Writer:
         return scalar(value, self.style(value, model), True, manner.usual.quotes)
 
     def broken(self, value: Plain, indent: str, model: Node | None) -> str:
-        """A value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
+        """Return a value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
         if isinstance(value, str) or not isinstance(value, Mapping | Sequence) or not value:
             return self.flow(value, model)
         if model is not None and model.style == "flow" and not is_broken(model) and (model.items or model.entries):
@@ -217,7 +217,7 @@ class Writer:
         return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
 
     def unit(self) -> str:
-        """One step of indent of a broken flow collection."""
+        """Return one step of indent of a broken flow collection."""
         root = self.manner.root
         for node in root.walk():
             if node.style == "flow" and is_broken(node):
@@ -228,7 +228,7 @@ class Writer:
         return "  "
 
     def block(self, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """The lines of a value in block style; the first is to stand at column `indent`."""
+        """Return the lines of a value in block style; the first is to stand at column `indent`."""
         if isinstance(value, Mapping) and value and not self.is_flow(model):
             lines: list[str] = []
             for key, item in value.items():
@@ -246,7 +246,7 @@ class Writer:
         return self.one_line(value, indent, model)
 
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """The lines of a value that begins behind its key or dash; more than one for a literal text alone."""
+        """Return the lines of a value that begins behind its key or dash; more than one for a literal text alone."""
         if isinstance(value, str):
             literal = self.literal(value, indent)
             return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
@@ -255,7 +255,7 @@ class Writer:
         return [scalar(value, "plain", False)]
 
     def entry(self, key: str, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """The lines of `key: value` in a block mapping whose keys stand at column `indent`."""
+        """Return the lines of `key: value` in a block mapping whose keys stand at column `indent`."""
         name = self.key(key, False)
         if isinstance(value, Mapping) and value and not self.is_flow(model):
             inner = indent + self.shift(model, self.manner.usual.step, 1)
@@ -269,7 +269,7 @@ class Writer:
         return [f"{name}: {lines[0]}", *lines[1:]]
 
     def literal(self, value: str, indent: int) -> list[str] | None:
-        """A text of several lines as a `|` scalar, None where that cannot hold it."""
+        """Return a text of several lines as a `|` scalar, None where that cannot hold it."""
         body = value.removesuffix("\n")
         if "\n" not in value or not body or body[0] in " \n\t" or body.endswith("\n"):
             return None
@@ -280,11 +280,11 @@ class Writer:
         return [header, *(pad + line if line else "" for line in body.split("\n"))]
 
     def key(self, key: str, flow: bool) -> str:
-        """A key with the quotes that the file's keys have."""
+        """Return a key with the quotes that the file's keys have."""
         return scalar(key, self.manner.usual.keys, flow, self.manner.usual.quotes)
 
     def style(self, value: Plain, model: Node | None) -> Style:
-        """The quotes of a text: those of the model, else the file's usual ones."""
+        """Return the quotes of a text: those of the model, else the file's usual ones."""
         if self.manner.json:
             return "double"
         if model is None or model.kind != "scalar" or not isinstance(value, str):
@@ -293,7 +293,7 @@ class Writer:
         return model.style if is_text else self.manner.usual.strings
 
     def model_of(self, model: Node | None, key: str) -> Node | None:
-        """What a value of a key is written like: that of the model, else one of the same key in the file."""
+        """Return what a value of a key is written like: that of the model, else one of the same key in the file."""
         return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
@@ -316,14 +316,14 @@ class Writer:
 
 
 def item_model(model: Node | None) -> Node | None:
-    """The item of a list that a new one is to look like: its last of those written here."""
+    """Return the item of a list that a new one is to look like: its last of those written here."""
     if model is None or model.kind != "sequence" or not model.items:
         return None
     return model.items[-1]
 
 
 def dash_gap(sequence: Node | None) -> str:
-    """What stands between a `-` and its item."""
+    """Return what stands between a `-` and its item."""
     if sequence is not None and sequence.style == "block" and not sequence.alias:
         text = sequence.source.text
         match = re.match(r"-( +)[^\s&!#]", text[sequence.start : sequence.start + 12])
@@ -333,12 +333,12 @@ def dash_gap(sequence: Node | None) -> str:
 
 
 def column(node: Node) -> int:
-    """Characters between the start of the line and the node."""
+    """Return characters between the start of the line and the node."""
     return node.start - line_start(node.source.text, node.start)
 
 
 def leading(node: Node) -> str:
-    """The white space that the node's line begins with."""
+    """Return the white space that the node's line begins with."""
     text = node.source.text
     begin = line_start(text, node.start)
     end = begin
@@ -348,13 +348,13 @@ def leading(node: Node) -> str:
 
 
 def line_start(text: str, offset: int) -> int:
-    """Where the line of an offset begins, behind a byte order mark."""
+    """Return where the line of an offset begins, behind a byte order mark."""
     start = text.rfind("\n", 0, offset) + 1
     return 1 if start == 0 and text.startswith("\ufeff") and offset > 0 else start
 
 
 def line_end(text: str, offset: int) -> int:
-    """Where the line of an offset ends, before its line break."""
+    """Return where the line of an offset ends, before its line break."""
     end = text.find("\n", offset)
     if end < 0:
         return len(text)

@@ -14,7 +14,7 @@ _SMALL = 200 * 200
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """The steps that make of some lines others, as difflib gives them.
+    """Return the steps that make of some lines others, as difflib gives them.
 
     Of long texts, lines that each has once tie them together, and difflib sees no more than what lies between two.
     """
@@ -29,7 +29,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
 
 
 def fewest(old: Sequence[str], new: Sequence[str]) -> Sequence[Opcode]:
-    """The same, as few changes as difflib finds where the texts are short enough for it."""
+    """Return the same, as few changes as difflib finds where the texts are short enough for it."""
     if len(old) * len(new) > _SMALL:
         return opcodes(old, new)
     from difflib import SequenceMatcher
@@ -65,7 +65,7 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _ends(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> tuple[int, int]:
-    """How many lines both begin with, and how many they end with."""
+    """Return how many lines both begin with, and how many they end with."""
     most = min(b - a, d - c)
     head = next((n for n in range(most) if old[a + n] != new[c + n]), most)
     most -= head
@@ -108,7 +108,9 @@ def _between(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: 
 def unified(
     old: Sequence[str], new: Sequence[str], names: tuple[str, str], around: int = 3, end: str = "\n"
 ) -> Iterator[str]:
-    """What `difflib.unified_diff` gives, for texts of any length; `around` lines are shown around each change."""
+    """Yield what `difflib.unified_diff` gives, for texts of any length; `around` lines are shown around
+    each change.
+    """
     if len(old) * len(new) <= _SMALL:
         from difflib import unified_diff
 

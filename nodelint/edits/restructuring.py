@@ -41,7 +41,7 @@ class Restructuring:
         self._left = _MOST_STEPS
 
     def run(self, root: Node, new: object) -> Node:
-        """The root in which the value is `new`. Raises `NotEditable`, also where it comes to anything else."""
+        """Return the root in which the value is `new`. Raise `NotEditable`, also where it comes to anything else."""
         try:
             root = self._change(root, (), new)
         except ValueError:  # edits of one step that touch each other

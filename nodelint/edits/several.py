@@ -12,7 +12,7 @@ from nodelint.text.nodes import Node
 
 
 def difference(source: SourceText, start: int, old: str, new: str, known: tuple[int, int] = (0, 0)) -> Edit:
-    """The one edit that makes the text `old`, which stands at `start`, into another.
+    """Return the one edit that makes the text `old`, which stands at `start`, into another.
 
     `known` are how many characters at the beginning and at the end are known to be the same.
     """
@@ -28,7 +28,7 @@ def difference(source: SourceText, start: int, old: str, new: str, known: tuple[
 
 
 def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) -> int:
-    """How many characters two texts of at least `most` have in common, where that is known of some.
+    """Return how many characters two texts of at least `most` have in common, where that is known of some.
 
     `part` gives the same range of both. What is compared doubles: of long texts with a difference near the known
     beginning little is read.
@@ -44,7 +44,8 @@ def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) 
 
 
 def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
-    """The nodes of a document as they stand in a text that holds nothing else; the same where it is not read alone.
+    """Return the nodes of a document as they stand in a text that holds nothing else; the same where it is not read
+    alone.
 
     Each edit of several in a row makes a text anew: that of a document, not of the thousands that a file may hold.
     """
@@ -64,7 +65,7 @@ def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
 
 
 def put_back(node: Node, apart: Node, text: str) -> Edit:
-    """The edit that makes of a node's document what edits have made of the text in which it was set apart."""
+    """Return the edit that makes of a node's document what edits have made of the text in which it was set apart."""
     source, within = node.source, document_of(node)
     if apart.source is source:
         return difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))
@@ -72,7 +73,7 @@ def put_back(node: Node, apart: Node, text: str) -> Edit:
 
 
 def find_steps(node: Node) -> list[int]:
-    """The way from the root to a node, by the order of what is written."""
+    """Return the way from the root to a node, by the order of what is written."""
     steps: list[int] = []
     while node.parent is not None:
         members = members_of(node.parent)
@@ -82,9 +83,9 @@ def find_steps(node: Node) -> list[int]:
 
 
 def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
-    """The node that stands where this one stood in a text that edits to its document have made.
+    """Return the node that stands where this one stood in a text that edits to its document have made.
 
-    Raises NotEditable where that text cannot be read again.
+    Raise NotEditable where that text cannot be read again.
     """
     if text is node.source.text:
         return node
@@ -99,5 +100,5 @@ def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
 
 
 def member_at(node: Node, step: int) -> Node:
-    """The member of a list or mapping that a step of `find_steps` leads to."""
+    """Return the member of a list or mapping that a step of `find_steps` leads to."""
     return members_of(node)[step][1]

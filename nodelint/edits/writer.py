@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import yaml
 from nodelint.edits.collections import root_of
 from nodelint.edits.formatting import Plain
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit
 from nodelint.text.nodes import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -47,7 +46,7 @@ class Dialect(Protocol):
 
 
 def dialect_of(node: Node) -> Dialect:
-    """The language that a node is written in. Raises `NotEditable` for one that is not edited."""
+    """Return the language that a node is written in. Raise `NotEditable` for one that is not edited."""
     style = root_of(node).style
     row = TABLE.of_style(style)
     return yaml if row is None else row.load().writer_of(style)

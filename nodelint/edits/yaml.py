@@ -95,14 +95,14 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
 
 def _replace_in_flow(node: Node, value: Plain, writer: Writer) -> list[Edit]:
-    """A value between brackets, or a document that is one."""
+    """Return a value between brackets, or a document that is one."""
     model = None if node.alias else node
     written = writer.broken(value, leading(node), model) if is_broken(node) else writer.flow(value, model)
     return [edit_of(node, node.raw, node.end, behind_mark(node, written) if node.raw == node.end else written)]
 
 
 def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
-    """A mapping or list that is laid out in lines."""
+    """Return a mapping or list that is laid out in lines."""
     text, newline = node.source.text, node.source.newline
     indent, start = column(node), node.start
     if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
@@ -122,7 +122,7 @@ def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry
 
 
 def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
-    """A value on one line, of a mapping or list that is laid out in lines; the new one may take several."""
+    """Return a value on one line, of a mapping or list that is laid out in lines; the new one may take several."""
     text, newline = node.source.text, node.source.newline
     model = None if node.alias else node
     start, opens = node.raw, False

@@ -25,10 +25,10 @@ _OF_THE_CONTENT = frozenset({"security.evm", "security.ima"})
 
 
 def place(path: str) -> str:
-    """The file that a path leads to when all links are followed.
+    """Return the file that a path leads to when all links are followed.
 
-    Raises PermissionError where a link of the path leads out of its repository, or into its `.git`: whoever wrote
-    the repository would choose the file. Without a repository, a link has to stay in the working folder, or beside
+    Raise PermissionError where a link of the path leads out of its repository, or into its `.git`: whoever wrote the
+    repository would choose the file. Without a repository, a link has to stay in the working folder, or beside
     itself. Links above both, such as `/tmp` on macOS, lead anywhere.
     """
     real, link = os.path.realpath(path), os.path.abspath(path)
@@ -59,7 +59,7 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
 
     `before` is what the file held when it was read. A file that holds something else by now, or is gone, is left as
     it is. So is one whose owner, group or attributes cannot be kept, and one with several hard links, as the other
-    names would keep the old content. Raises OSError, whose `strerror` says why; the file is then as it was, or not
+    names would keep the old content. Raise OSError, whose `strerror` says why; the file is then as it was, or not
     there as before.
     """
     real = place(path)
@@ -127,7 +127,7 @@ def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
 
 
 def exchange(path: str, other: str) -> bool:
-    """Let two files change names at once; False where the system cannot. Raises OSError where one is not there.
+    """Let two files change names at once; False where the system cannot. Raise OSError where one is not there.
 
     That is renameat2(2) with RENAME_EXCHANGE, which Python does not offer.
     """
@@ -169,7 +169,7 @@ class Old(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> Old | None:
-        """The file of a path; None where there is none. Raises OSError for what may not be written."""
+        """Return the file of a path; None where there is none. Raise OSError for what may not be written."""
         try:
             about = os.stat(path)
             if not stat.S_ISREG(about.st_mode):
@@ -189,14 +189,14 @@ class Old(NamedTuple):
             return cls(inode, file.read(), about.st_uid, about.st_gid, mode, about.st_nlink, attributes)
 
     def hold_to(self, before: bytes) -> None:
-        """Raise OSError where the file is not what was read, or has other names."""
+        """Raise OSError if the file is not the one that was read, or has further hard links."""
         if self.content != before:
             raise OSError(errno.EBUSY, _CHANGED)
         if self.links > 1:
             raise OSError(errno.EMLINK, f"has {self.links} hard links, and the others would keep the old content")
 
     def pass_on(self, handle: int, strict: bool) -> None:
-        """Give an open file what belongs to this one. Raises OSError for what cannot be passed on, if `strict`."""
+        """Give an open file what belongs to this one. Raise OSError for what cannot be passed on, if `strict`."""
         about = os.fstat(handle)
         for what, mine, theirs, ids in (
             ("group", about.st_gid, self.group, (-1, self.group)),
@@ -226,7 +226,9 @@ def _strict_only(what: str, strict: bool) -> Iterator[None]:
 
 
 def _attributes(handle: int) -> dict[str, bytes]:
-    """The extended attributes of an open file, ACLs among them; none where Python or the file system knows none."""
+    """Return the extended attributes of an open file, ACLs among them; none where Python or the file system knows
+    none.
+    """
     if sys.platform != "linux":
         return {}
     try:
@@ -250,7 +252,7 @@ def sweep(folder: str) -> None:
 
 
 def _clock(folder: str) -> float:
-    """The file system's time, by a file that is made now: that of a network share may be another than ours."""
+    """Return the file system's time, by a file that is made now: that of a network share may be another than ours."""
     path = os.path.join(folder, f".nodelint-{os.urandom(8).hex()}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

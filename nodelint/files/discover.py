@@ -4,50 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
-from nodelint.base.caching import cache
-from nodelint.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
+from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.safe_read import error_reason, is_inside, repository
-from nodelint.forms.registry import ASIDE, TABLE
-from nodelint.text.marks import MARKS
-
-TYPE_CHECKING = False
+from nodelint.forms.registry import TABLE
+from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from nodelint.files.gitignore import Ignored
     from nodelint.text import Source
 
-YAML_ENDINGS = (".yaml", ".yml", ".json")
-
-# Templates of YAML: of Go, of Jinja; `TABLE.templates` has those that a form fills in. A bare `.tpl`
-# is a chart's helpers as often as a manifest.
-_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
-_TAKEN = YAML_ENDINGS + _TEMPLATES
-
-# Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
-_STATING = (
-    *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
-    *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
-)
-SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
-"""How manifests end that somebody has set aside: no tool applies them; `TABLE.aside` has those of forms."""
-
-# Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
-_TEXTS = (
-    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
-)
-_READ, _GLANCE, _UNREAD = 1, 2, 3
-_GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -156,7 +133,7 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
 
 
 def name_stdin(found: Discovery, name: str) -> None:
-    """Take standard input for the text of a file that an editor holds: it stands in the place of that file."""
+    """Treat standard input as the text of a file that an editor holds; it replaces the file on disk."""
     if found.stdin is None:
         return
     gate.admit(name)
@@ -200,21 +177,21 @@ class _Block:
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
         names = "\n".join([file for file, _ in files])
-        marks = Marks(joined, names)
-        marks.search_forms(joined, names)
-        self._note(files, marks)
-        karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
-        if karpenter or marks.buffers or found.also is not None:
+        keywords = FileKeywords(joined, names)
+        keywords.search_forms(joined, names)
+        self._note(files, keywords)
+        karpenter = _holds_keyword(joined) or joined.find(b"\0") >= 0
+        if karpenter or keywords.buffers or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
-                if ours or (marks.may_be_stated and marks.may_state(file, data, ours)):
-                    self._take(file, data, ours, marks)
-        elif marks.may_be_stated:
+                if ours or (keywords.may_be_stated and keywords.may_state(file, data, ours)):
+                    self._take(file, data, ours, keywords)
+        elif keywords.may_be_stated:
             for file, data in files:
-                if marks.may_state(file, data, False):
-                    self._take(file, data, False, marks)
+                if keywords.may_state(file, data, False):
+                    self._take(file, data, False, keywords)
 
-    def _note(self, files: Sequence[tuple[str, bytes]], marks: Marks) -> None:
+    def _note(self, files: Sequence[tuple[str, bytes]], keywords: FileKeywords) -> None:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
@@ -222,16 +199,16 @@ class _Block:
         found.workloads += workloads
         if workloads and len(found.contents) < _KEPT:
             found.contents.update(workloads)
-        if marks.installs or marks.installing_names:
-            found.installing += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.applies:
-            found.applying += [file for file, data in files if marks.may_change_overlays(data)]
-        if marks.buffers:
-            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
-        if marks.node_group_parts:
-            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
+        if keywords.installs or keywords.installing_names:
+            found.installing += [file for file, data in files if keywords.may_install_charts(file, data)]
+        if keywords.applies:
+            found.applying += [file for file, data in files if keywords.may_change_overlays(data)]
+        if keywords.buffers:
+            found.buffers += [file for file, data in files if keywords.may_hold_buffers(data)]
+        if keywords.node_group_parts:
+            found.node_groups += [file for file, data in files if keywords.may_state_node_groups(data)]
 
-    def _take(self, file: str, data: bytes, ours: bool, marks: Marks) -> None:
+    def _take(self, file: str, data: bytes, ours: bool, keywords: FileKeywords) -> None:
         """Read a file that concerns Karpenter, or may state a release."""
         from nodelint.text import Source
 
@@ -244,7 +221,7 @@ class _Block:
         if ours:
             source.part = TABLE.is_part(file)
             found.sources.append(source)
-        if marks.may_state(file, data, ours):
+        if keywords.may_state(file, data, ours):
             found.stating.append(source)
 
     def _copy_known(self, path: str, data: bytes) -> Source | None:
@@ -279,7 +256,8 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
-    """The files that may state a release: those found, and the others of the repositories that the sources stand in.
+    """Return the files that may state a release: those found, and the others of the repositories that the sources
+    stand in.
 
     What of those others cannot be read is passed over: it was not asked for.
     """
@@ -310,7 +288,7 @@ def _display_path(file: str) -> str:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    """Return the other manifests of the repositories that the sources stand in; of none where they stand in none."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
@@ -320,7 +298,7 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
 
 
 def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    """The files that a path stands for, each as a normal path."""
+    """Yield the files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
         yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
@@ -341,7 +319,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    walked = (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER
+                    walked = (not name.startswith(".") or name == WORKFLOWS) and name not in _PASSED_OVER
                     if walked and not (ignored and ignored.ignores(name, folder=True)):
                         below = ignored.below(name) if ignored else None
                         open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
@@ -349,7 +327,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                     if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
                         found.hidden.append(path)
                     continue
-                read = _wanted(path, include)
+                read = purpose_of(path, include)
                 if not read or (ignored and ignored.ignores(name, folder=False)):
                     continue
                 if _is_taken(entry, path, read, folder, found):
@@ -363,14 +341,14 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
     regular = entry.is_file()
-    if (read != _READ or not regular) and is_text_of_others(path):
+    if (read != READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
-    if read == _UNREAD or not regular:
+    if read == UNREAD or not regular:
         # An editor's lock is a link that leads nowhere by intent.
-        if read == _READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
+        if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
             found.unreadable.append((path, "a link to a file that is not there"))
         return False
-    if read == _GLANCE:
+    if read == GLANCE:
         found.glanced.add(path)
     if not entry.is_symlink():
         return True
@@ -379,56 +357,22 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     if (what := link_leaves(path, top)) is None:
         return True
     # Helm installs what is in `crds` as it is; definitions are no manifests.
-    if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
+    if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
         found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
     return False
-
-
-def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
-    """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
-    read = _wanted(path, include)
-    return read == _READ or (read == _GLANCE and not is_text_of_others(path)) or os.path.basename(path) in _GIT
-
-
-def is_text_of_others(path: str) -> bool:
-    """Return whether a file is a text or a program that may hold manifests, and is not read."""
-    lower = path.lower()
-    return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside)
-
-
-def _wanted(path: str, include: Globs) -> int:
-    """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
-    if path.endswith(TABLE.made) and not (include and include.match(path)):
-        return _UNREAD
-    if path.endswith(_TAKEN) or path.endswith(TABLE.read) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
-        return _READ
-    if include and include.match(path):
-        return _READ
-    if path.endswith(_STATING) or is_readme(path):
-        return _GLANCE
-    if path.endswith(TABLE.glanced) and not path.endswith(TABLE.not_glanced):
-        return _GLANCE
-    return _UNREAD if is_text_of_others(path) else 0
-
-
-def is_readme(path: str) -> bool:
-    """Whether a file tells people about its folder; it holds no manifest, and may say which release to install."""
-    return os.path.basename(path).lower().startswith("readme.") and path.lower().endswith(
-        (".md", ".markdown", ".txt")
-    )
 
 
 def _listed(
     folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
 ) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
-    """The entries of a folder, and what git ignores of them."""
+    """Return the entries of a folder, and what git ignores of them."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
     except OSError as error:
         found.unreadable.append((folder, error_reason(error)))
         return iter(()), above
-    if exclude.gitignore and any(entry.name in _GIT for entry in entries):
+    if exclude.gitignore and any(entry.name in GIT_FILES for entry in entries):
         from nodelint.files.gitignore import entered
 
         above = entered(above, folder, [entry.name for entry in entries])
@@ -436,7 +380,7 @@ def _listed(
 
 
 def _ignored_around(folder: str) -> Ignored | None:
-    """What git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
     if repository(os.path.abspath(folder)) is None:
         return None
     from nodelint.files.gitignore import Ignored
@@ -445,7 +389,7 @@ def _ignored_around(folder: str) -> Ignored | None:
 
 
 def _read(path: str, found: Discovery) -> bytes | Source | None:
-    """The content of a file, or what a long stream of YAML holds; None where it is neither."""
+    """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
     try:
         handle = os.open(path, _FOR_READING)
@@ -462,7 +406,7 @@ def _read(path: str, found: Discovery) -> bytes | Source | None:
 
 
 def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
-    """The same for a file that is longer than its first chunks."""
+    """Return the content of a file that is longer than its first chunks, as `_read` does."""
     size = sum(map(len, chunks))
     while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
         chunks.append(chunk)
@@ -473,7 +417,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             os.lseek(handle, 0, os.SEEK_SET)
             return yaml_stream.read(_display_path(path), handle)
     data = b"".join(chunks)
-    if size > _LARGEST and _is_marked(data):
+    if size > _LARGEST and _holds_keyword(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
     return data
@@ -481,7 +425,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
 
 @cache
 def _stdin() -> bytes:
-    """What standard input brought: a command may ask for its paths twice."""
+    """Return what standard input brought: a command may ask for its paths twice."""
     if sys.stdin is None:
         raise OSError("standard input is closed")
     data = sys.stdin.buffer.read(_LARGEST + 1)
@@ -491,9 +435,9 @@ def _stdin() -> bytes:
 
 
 def _concerns_karpenter(data: bytes) -> bool:
-    # A file in UTF-16 has the letters of the mark with zeros between them.
-    marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
-    return marked and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
+    # A file in UTF-16 has the letters of the keyword with zeros between them.
+    has_keyword = _holds_keyword(data) or (data.find(b"\0") >= 0 and _holds_keyword(data.replace(b"\0", b"")))
+    return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
 
 
 def _is_wanted(data: bytes, found: Discovery) -> bool:
@@ -506,5 +450,5 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     return re.search(found.also.encode(), data) is not None
 
 
-def _is_marked(data: bytes) -> bool:
-    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
+def _holds_keyword(data: bytes) -> bool:
+    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0

@@ -69,7 +69,7 @@ class GitIndex:
 
 
 def _own_folder(root: str) -> str:
-    """The folder that holds the index of a work tree."""
+    """Return the folder that holds the index of a work tree."""
     path = os.path.join(root, ".git")
     if os.path.isdir(path):
         return path
@@ -81,7 +81,7 @@ def _own_folder(root: str) -> str:
 
 
 def _list_compressed(data: bytes) -> list[bytes]:
-    """The paths of an index of version 4; those before the fault where it is broken."""
+    """Return the paths of an index of version 4; those before the fault where it is broken."""
     found: list[bytes] = []
     at, last = _HEADER, b""
     for _ in range(int.from_bytes(data[8:12], "big")):

@@ -90,7 +90,7 @@ class Ignored:
 
     @classmethod
     def around(cls, folder: str) -> Ignored | None:
-        """What is ignored in a folder, less what its own `.gitignore` says; None outside of a repository.
+        """Return what is ignored in a folder, less what its own `.gitignore` says; None outside of a repository.
 
         The folder itself counts as not ignored, whatever the patterns say.
         """
@@ -111,12 +111,15 @@ class Ignored:
         return cls(tuple(level for file in files if file and (level := _level(file, ""))), "", GitIndex(root))
 
     def below(self, name: str) -> Ignored:
-        """What is ignored in a folder of this one, less what its own `.gitignore` says."""
+        """Return what is ignored in a folder of this one, less what its own `.gitignore` says."""
         whole = self._whole or self._inside + name in self._index.entered
         return Ignored(self._levels, f"{self._inside}{name}/", self._index, whole)
 
     def with_file(self, folder: str) -> Ignored:
-        """The same with the `.gitignore` of the folder, if it has one. git follows no link there, nor is one here."""
+        """Return the same with the `.gitignore` of the folder, if it has one.
+
+        git follows no link there, nor is one here.
+        """
         path = os.path.join(folder, FILE)
         level = None if os.path.islink(path) else _level(path, self._inside)
         return Ignored((level, *self._levels), self._inside, self._index, self._whole) if level else self
@@ -135,7 +138,7 @@ class Ignored:
 
 
 def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored | None:
-    """What is ignored in a folder with entries of these `names`, by what holds `above` all of them."""
+    """Return what is ignored in a folder with entries of these `names`, by what holds `above` all of them."""
     names = frozenset(names)
     if ".git" in names and (above is None or above._inside):  # a repository of its own
         above = Ignored.around(folder)
@@ -148,7 +151,7 @@ def _level(file: str, base: str) -> _Level | None:
 
 
 def _patterns(file: str) -> Iterator[_Pattern]:
-    """The patterns of a file; nothing where it cannot be read, as for git."""
+    """Yield the patterns of a file; nothing where it cannot be read, as for git."""
     try:
         data = safe_read.read(file, _LARGEST)
     except OSError:
@@ -179,7 +182,7 @@ def _pattern(line: str) -> _Pattern | None:
 
 
 def _hint(text: str) -> str:
-    """The longest run of a pattern without a wildcard, before the first bracket or backslash."""
+    """Return the longest run of a pattern without a wildcard, before the first bracket or backslash."""
     plain = re.split(r"[\[\\]", text, maxsplit=1)[0]
     return max(re.split(r"[*?]", plain), key=len).strip("/")
 
@@ -188,7 +191,9 @@ def _hint(text: str) -> str:
 
 
 def _git_folder(root: str) -> str | None:
-    """The folder of a repository's own data, that of the main work tree for all others; None for one of elsewhere."""
+    """Return the folder of a repository's own data, that of the main work tree for all others; None for one of
+    elsewhere.
+    """
     path = os.path.join(root, ".git")
     if not gate.holds_git_of(root):
         return None
@@ -200,7 +205,7 @@ def _git_folder(root: str) -> str | None:
 
 
 def _of_the_user(root: str) -> str | None:
-    """The file that `core.excludesFile` names for the user or the system, else git's default.
+    """Return the file that `core.excludesFile` names for the user or the system, else git's default.
 
     The repository's own configuration is not read: it may hold a token, and it may not be the user's. What a
     configuration includes from another file is not followed.

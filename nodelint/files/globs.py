@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class Globs:

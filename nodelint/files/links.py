@@ -10,7 +10,9 @@ from nodelint.forms.registry import TABLE
 
 
 def link_leaves(link: str, top: str) -> str | None:
-    """What a link leads out of: its chart, else its repository, else the folder that was asked for; else None."""
+    """Return what a link leads out of: its chart, else its repository, else the folder that was asked for;
+    else None.
+    """
     folder = os.path.dirname(os.path.abspath(link))
     root = repository(folder) or os.path.abspath(top)
     chart, above = None, folder

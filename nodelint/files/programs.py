@@ -7,7 +7,7 @@ import shutil
 
 
 def program(name: str) -> str | None:
-    """The path of a program on PATH, or None. Relative entries, which may lie in the repository, do not count.
+    """Return the path of a program on PATH, or None. Relative entries, which may lie in the repository, do not count.
 
     Windows looks into the current folder first for a bare name; a path from here is whole.
     """

@@ -9,11 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 LARGEST = 32 << 20
 """Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""
@@ -35,10 +31,10 @@ def edited_text(path: str) -> bytes | None:
 
 
 def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
-    """The content of a regular file of at most `largest` bytes.
+    """Return the content of a regular file of at most `largest` bytes.
 
-    `within` is the folder that the file has to lie in when all links are followed; None allows any place.
-    Raises OSError, whose `strerror` says why. Neither a pipe nor a device is opened, so nothing is waited for.
+    `within` is the folder that the file has to lie in when all links are followed; None allows any place. Raise
+    OSError, whose `strerror` says why. Neither a pipe nor a device is opened, so nothing is waited for.
     """
     if (text := edited_text(path)) is not None:
         return text
@@ -61,9 +57,9 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
 
 
 def read_in_place(path: str, largest: int = LARGEST) -> bytes:
-    """What `read` gives of a file that is no link, in a fraction of the time: for the many files of a folder.
+    """Return what `read` gives of a file that is no link, in a fraction of the time: for the many files of a folder.
 
-    A folder above it may be a link. Raises OSError as `read` does, and for a link.
+    A folder above it may be a link. Raise OSError as `read` does, and for a link.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if not hasattr(os, "O_NOFOLLOW") and os.path.islink(path):
@@ -93,7 +89,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def repository(folder: str) -> str | None:
-    """The nearest folder upwards that holds `.git`."""
+    """Return the nearest folder upwards that holds `.git`."""
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder
@@ -127,7 +123,9 @@ def find_top(folder: str) -> str | None:
 
 
 def error_reason(error: OSError | ValueError) -> str:
-    """What is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above all."""
+    """Return what is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above
+    all.
+    """
     reason = getattr(error, "strerror", None)
     return reason[:1].lower() + reason[1:] if reason else str(error)
 

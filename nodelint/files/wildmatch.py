@@ -28,7 +28,7 @@ _CLASSES = {
 
 
 class _Unclosed(Exception):
-    """A bracket without an end, or a class that nobody knows: git matches nothing by it."""
+    """Raised for a bracket without an end, or with an unknown class: git matches nothing by such a pattern."""
 
 
 class _Step(NamedTuple):
@@ -78,7 +78,7 @@ def _regex(pattern: str) -> re.Pattern[bytes] | None:
 
 
 def _steps(text: str) -> list[_Step]:
-    """The parts between slashes. Raises _Unclosed."""
+    """Return the parts between slashes. Raise _Unclosed."""
     steps: list[_Step] = []
     pieces: list[bytes] = []  # what of a part stands before, between and behind its stars
     piece, at, begin = b"", 0, 0
@@ -105,7 +105,7 @@ def _steps(text: str) -> list[_Step]:
 
 
 def _part(pieces: list[bytes]) -> bytes:
-    """A part by its pieces, each as early as it can be, and the last one at the end."""
+    """Return a part by its pieces, each as early as it can be, and the last one at the end."""
     first, *rest = pieces
     if not rest:
         return first
@@ -114,7 +114,7 @@ def _part(pieces: list[bytes]) -> bytes:
 
 
 def _character(text: str, at: int) -> tuple[bytes, int]:
-    """The pattern of one character, and where the next begins."""
+    """Return the pattern of one character, and where the next begins."""
     if text[at] == "?":
         return rb"[^/]", at + 1
     if text[at] == "[":
@@ -127,7 +127,7 @@ def _character(text: str, at: int) -> tuple[bytes, int]:
 
 
 def _bracket(text: str, at: int) -> tuple[bytes, int]:
-    """A set of characters as git reads it, from behind its bracket on. A first `]` is one of them."""
+    """Return a set of characters as git reads it, from behind its bracket on. A first `]` is one of them."""
     negated = text[at : at + 1] in ("!", "^")
     at += negated
     found: set[int] = set()
@@ -143,7 +143,7 @@ def _bracket(text: str, at: int) -> tuple[bytes, int]:
 
 
 def _member(text: str, at: int, before: str) -> tuple[str, int, set[int]]:
-    """A member of a set: what a range behind it would begin with, where the next is, and the characters."""
+    """Return a member of a set: what a range behind it would begin with, where the next is, and the characters."""
     character = text[at : at + 1]
     if character == "\\":
         at += 1

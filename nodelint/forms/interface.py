@@ -7,8 +7,8 @@ own language. It renders objects that know where each value is written. It impor
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built, put_in_place

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.discover import SET_ASIDE, YAML_ENDINGS
+from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE

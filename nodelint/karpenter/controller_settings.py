@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
@@ -12,7 +13,6 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
 
@@ -66,7 +66,7 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _charts() -> dict[str, str]:
-    """The values below `settings` that charts read, each with the releases of these."""
+    """Return the values below `settings` that charts read, each with the releases of these."""
     rows = (*table("settings")["settings"], *table("settings")["gates"])
     return {row["value"]: row.get("chart", row["releases"]) for row in rows if "value" in row}
 

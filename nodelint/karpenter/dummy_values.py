@@ -14,7 +14,9 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def is_dummy_value(value: str) -> str | None:
-    """What a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing is."""
+    """Return what a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing
+    is.
+    """
     return left_by_hand(value, table("vocabulary")["stand_ins"])
 
 
@@ -30,7 +32,7 @@ def may_hold_stand_in_name(text: str) -> bool:
 
 
 def no_id(value: str) -> bool:
-    """Whether a text in the form of an AWS id is none: `sg-zzzz` has letters that are no digits of a number."""
+    """Whether a text in the form of an AWS id is none: in `sg-zzzz` the letters are no hexadecimal digits."""
     kind, dash, number = value.partition("-")
     return bool(dash) and kind in table("vocabulary")["id_kinds"] and not _HEX.issuperset(number.lower())
 

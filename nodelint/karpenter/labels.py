@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
@@ -24,8 +25,6 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import Any
 
@@ -35,7 +34,7 @@ EVERYTHING = ("*", "**", ".*")
 
 
 def name_of(key: str) -> str:
-    """A key without its domain, for messages."""
+    """Return a key without its domain, for messages."""
     return key.rpartition("/")[2]
 
 
@@ -45,16 +44,16 @@ def is_pattern(value: str) -> bool:
 
 
 def patterns_among(values: Sequence[str]) -> list[str]:
-    """Those of some values that are written as patterns."""
+    """Return those of some values that are written as patterns."""
     letters = "".join(values)  # one look at all of them: hardly any list holds a pattern
     return [value for value in values if is_pattern(value)] if any(map(letters.__contains__, "*?[")) else []
 
 
 def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
-    """The values that a pattern was meant to stand for; `m5.2xlarge` comes before `m5.12xlarge`.
+    """Return the values that a pattern was meant to stand for; `m5.2xlarge` comes before `m5.12xlarge`.
 
-    Shell patterns; `.*` and `.+` at the end are read as a regular expression has them, where nothing
-    stands behind a dot.
+    Shell patterns; `.*` and `.+` at the end are read as a regular expression has them, where nothing stands behind a
+    dot.
     """
     from fnmatch import translate
 
@@ -68,19 +67,19 @@ def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
 
 
 def natural(value: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key under which numbers in a text count as numbers."""
+    """Return a sort key under which numbers in a text count as numbers."""
     parts = re.split(r"(\d+)", value)
     return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
 
 
 def since(key: str, value: str) -> Version | None:
-    """The release that brought a value which is not a property of instance types; None for all others."""
+    """Return the release that brought a value which is not a property of instance types; None for all others."""
     text = _facts()["values"].get(key, {}).get(value)
     return None if text is None else Version.parse(text)
 
 
 def words_of(name: object) -> tuple[str, ...]:
-    """The words of an object's name, which hyphens and dots part; none of a placeholder."""
+    """Return the words of an object's name, which hyphens and dots part; none of a placeholder."""
     return tuple(name.lower().replace(".", "-").split("-")) if isinstance(name, str) else ()
 
 
@@ -112,18 +111,15 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
     return _spelling(key, catalog).can_have(value)
 
 
-def home_of(value: str, key: str, catalog: Catalog) -> str | None:
-    """The one other key whose value this is; None where none or several have it, or the key itself does."""
-    return _spelling(key, catalog).home(value)
-
-
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
+    """Return the value of a key that a slip was meant to be; None where it is one, nothing is near, or
+    several are.
+    """
     return _spelling(key, catalog).nearest(value)
 
 
 def slips_of(pool: NodePool, catalog: Catalog) -> tuple[tuple[PoolRequirement, dict[str, Slip]], ...]:
-    """What a pool asks by lists in which some values are none of their key's, each with these."""
+    """Return what a pool asks by lists in which some values are none of their key's, each with these."""
 
     def find() -> Iterator[tuple[PoolRequirement, dict[str, Slip]]]:
         for item in requirements_of(pool):
@@ -134,7 +130,7 @@ def slips_of(pool: NodePool, catalog: Catalog) -> tuple[tuple[PoolRequirement, d
 
 
 def slips_among(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, Slip]:
-    """Those of some values that are none of their key's, each with what it was meant to be."""
+    """Return those of some values that are none of their key's, each with what it was meant to be."""
     return _spelling(key, catalog).slips(values)
 
 
@@ -149,7 +145,7 @@ def _spelling(key: str, catalog: Catalog) -> ValueSpelling:
 
 
 def _homes(catalog: Catalog) -> dict[str, list[str]]:
-    """The keys that have a value, and whose values tell them."""
+    """Return the keys that have a value, and whose values tell them."""
     facts, served = _facts(), well_known(catalog.version)
     homes: dict[str, list[str]] = {}
     for key in facts["telling"]:
@@ -160,13 +156,13 @@ def _homes(catalog: Catalog) -> dict[str, list[str]]:
 
 
 def form_of(key: str) -> str | None:
-    """How the values of a region's or zone's key are formed, in words; None for other keys."""
+    """Return how the values of a region's or zone's key are formed, in words; None for other keys."""
     found = table("vocabulary")["examples"].get(key)
     return None if found is None else str(found)
 
 
 def unit_of(key: str) -> str | None:
-    """What the numbers of a key count, where that is not plain: `MiB`, `Mbit/s`."""
+    """Return what the numbers of a key count, where that is not plain: `MiB`, `Mbit/s`."""
     unit = _facts()["units"].get(key)
     return None if unit is None else str(unit["name"])
 
@@ -179,10 +175,10 @@ class NearKey(NamedTuple):
 
 
 def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
-    """The well-known key that a key of no meaning to Karpenter was meant to be.
+    """Return the well-known key that a key of no meaning to Karpenter was meant to be.
 
-    None for keys that are well known in any release, and for keys of one's own: a domain that is neither
-    Kubernetes' nor AWS's, or a bare name, unless the values are those of the well-known key.
+    None for keys that are well known in any release, and for keys of one's own: a domain that is neither Kubernetes'
+    nor AWS's, or a bare name, unless the values are those of the well-known key.
     """
     written = item.written
     if well_known_since(item.key) is not None:
@@ -192,7 +188,7 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
 
 @lru_cache(maxsize=1 << 15)
 def _near_key(written: str, release: Version) -> NearKey | None:
-    """The well-known key that a key with a domain was meant to be."""
+    """Return the well-known key that a key with a domain was meant to be."""
     served = _served(release)
     domain, _, name = written.rpartition("/")
     same = _same_key(written, release)
@@ -217,7 +213,7 @@ def _near_key(written: str, release: Version) -> NearKey | None:
 
 @cache
 def _served(release: Version) -> tuple[str, ...]:
-    """The well-known keys of a release that people write."""
+    """Return the well-known keys of a release that people write."""
     return tuple(sorted(well_known(release) - {"karpenter.sh/nodepool"}))
 
 
@@ -228,7 +224,7 @@ def _close_names(release: Version) -> CloseNames:
 
 @cache
 def _by_spelling(release: Version) -> dict[str, list[str]]:
-    """The same keys by name, and by all of their letters and digits."""
+    """Return the same keys by name, and by all of their letters and digits."""
     found: dict[str, list[str]] = {}
     for key in _served(release):
         for spelling in {name_of(key), f"/{squash(key)}"}:
@@ -237,7 +233,7 @@ def _by_spelling(release: Version) -> dict[str, list[str]]:
 
 
 def _same_key(written: str, release: Version) -> list[str]:
-    """The keys of this name; of several those that differ in case and separators alone."""
+    """Return the keys of this name; of several those that differ in case and separators alone."""
     spelt = _by_spelling(release)
     alike = spelt.get(f"/{squash(written)}", [])
     same = sorted({*spelt.get(name_of(written), ()), *alike})
@@ -246,7 +242,7 @@ def _same_key(written: str, release: Version) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _names(domain: str, release: Version) -> Words:
-    """The names that keys of a domain can be near to: short ones count in their own domain alone."""
+    """Return the names that keys of a domain can be near to: short ones count in their own domain alone."""
     return Words(name_of(key) for key in _served(release) if not _short(key) or key.startswith(f"{domain}/"))
 
 
@@ -267,17 +263,17 @@ def says_ready(tag: str) -> bool:
 
 
 def flex_families(catalog: Catalog) -> frozenset[str]:
-    """The families of flex types, for every release: an older one merely has no label for them."""
+    """Return the families of flex types, for every release: an older one merely has no label for them."""
     return catalog.distinct(FAMILY, flex_types(catalog))
 
 
 def flex_types(catalog: Catalog) -> TypeSet:
-    """The set of the flex types, as `flex_families`."""
+    """Return the set of the flex types, as `flex_families`."""
     return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
 def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
-    """A name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
+    """Return a name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
     if item.is_label:
         return None
     served = _served(catalog.version)

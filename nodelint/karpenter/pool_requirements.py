@@ -27,12 +27,12 @@ class PoolRequirement(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """The requirement's entry, or the label's value."""
+        """Return the requirement's entry, or the label's value."""
         return self.at.node
 
     @property
     def key_node(self) -> Node:
-        """Where the key stands."""
+        """Return where the key stands."""
         return self.at.key_node
 
     @property
@@ -42,7 +42,7 @@ class PoolRequirement(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The values that are known texts."""
+        """Return the values that are known texts."""
         return tuple([value.text for value in self.values if isinstance(value.text, str)])
 
     @property
@@ -52,7 +52,7 @@ class PoolRequirement(NamedTuple):
 
 
 def requirements_of(pool: NodePool) -> tuple[PoolRequirement, ...]:
-    """What a pool asks in the order written, as far as key and operator are known."""
+    """Return what a pool asks in the order written, as far as key and operator are known."""
     return pool.once("asked", (), lambda: tuple(_iterate_requirements(pool)))
 
 
@@ -66,20 +66,24 @@ def _iterate_requirements(pool: NodePool) -> Iterator[PoolRequirement]:
 
 
 def asks(pool: NodePool, written: str) -> str:
-    """The label that a key of a pool asks for, normalised: of a pool of Auto Mode, Karpenter's label of that name."""
+    """Return the label that a key of a pool asks for, normalised: of a pool of Auto Mode, Karpenter's label of that
+    name.
+    """
     return normalize(karpenters_key(written, pool.provider))
 
 
 def key_in_domain(pool: NodePool, key: str) -> str:
-    """A label key as a pool writes it: Auto Mode has those of instance types in its own domain."""
+    """Return a label key as a pool writes it: Auto Mode has those of instance types in its own domain."""
     return providers_key(key, pool.provider)
 
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
-    """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
+    """Return the last requirement or label of a pool on a key, which is the one that narrows; None where there is
+    none.
+    """
     return next((item for item in reversed(requirements_of(pool)) if item.key == key), None)
 
 
 def values_at(item: PoolRequirement) -> Node:
-    """Where the values of what is asked stand; the whole entry where there are none."""
+    """Return where the values of what is asked stand; the whole entry where there are none."""
     return item.node if isinstance(item.at, Label) else item.at.values_node

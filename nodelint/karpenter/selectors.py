@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from nodelint.base.tuples import Generic, NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.questions import (
@@ -28,8 +29,6 @@ from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement
 from nodelint.text import UNKNOWN, Node
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import TypeVar
 
@@ -46,7 +45,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def place(self) -> Node:
-        """Where to point at: the one value that the term selects by, else the whole entry."""
+        """Return where to point at: the one value that the term selects by, else the whole entry."""
         values = [node for key in ("id", "name") if (node := self.node.get(key)) is not None]
         tags = self.node.get("tags")
         if not values and tags is not None:
@@ -55,7 +54,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def selector_kind(self) -> str:
-        """How it selects: by `id`, by `name`, else by `tags`."""
+        """Return how it selects: by `id`, by `name`, else by `tags`."""
         first = self.question.filters[0][0] if self.question is not None and self.question.filters else ""
         return "id" if first.endswith("-id") and first != "owner-id" else "name" if first == "group-name" else "tags"
 
@@ -66,7 +65,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def description(self) -> str:
-        """What the term selects by, for messages: an id, a name, or tags."""
+        """Return what the term selects by, for messages: an id, a name, or tags."""
         return describe_question(self.question) if self.question is not None else ""
 
 
@@ -82,7 +81,7 @@ class Finds(NamedTuple, Generic["_Found"]):
 
     @property
     def known(self) -> tuple[_Found, ...]:
-        """What is found for sure, each thing once, in the order of the terms."""
+        """Return what is found for sure, each thing once, in the order of the terms."""
         return tuple({group.id: group for term in self.terms for group in term.found or ()}.values())
 
     @property
@@ -91,13 +90,13 @@ class Finds(NamedTuple, Generic["_Found"]):
         return self.whole and bool(self.terms) and all(term.found == () for term in self.terms)
 
     def skips(self) -> Iterator[Skip]:
-        """What is not available, each at its term."""
+        """Yield what is not available, each at its term."""
         for term in self.terms:
             if term.missing is not None:
                 yield Skip(term.place, term.missing.reason, term.missing.transient, term.missing.kind)
 
     def everything(self) -> tuple[_Found, ...] | None:
-        """All that is found, each thing once; None where a placeholder leaves that open. Raises Missing."""
+        """Return all that is found, each thing once; None where a placeholder leaves that open. Raise Missing."""
         for term in self.terms:
             if term.missing is not None:
                 raise term.missing
@@ -105,19 +104,21 @@ class Finds(NamedTuple, Generic["_Found"]):
 
 
 def subnets_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[Subnet]:
-    """The subnets that each term of a class finds."""
+    """Return the subnets that each term of a class finds."""
     terms = [FieldQuestion(term.node, subnet_question(term)) for term in node_class.subnet_terms]
     return _finds(node_class, "subnetSelectorTerms", terms, facts.subnets)
 
 
 def groups_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[SecurityGroup]:
-    """The security groups that each term of a class finds."""
+    """Return the security groups that each term of a class finds."""
     terms = [FieldQuestion(term.node, group_question(term)) for term in node_class.security_group_terms]
     return _finds(node_class, "securityGroupSelectorTerms", terms, facts.groups)
 
 
 def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[CapacityReservation]:
-    """The capacity reservations that each term of a class finds and Karpenter uses: active and not at their end."""
+    """Return the capacity reservations that each term of a class finds and Karpenter uses: active and not at their
+    end.
+    """
 
     def usable(question: Question) -> tuple[CapacityReservation, ...]:
         active = [reservation for reservation in facts.reservations(question) if reservation.state == "active"]
@@ -128,7 +129,7 @@ def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version)
 
 
 def placements_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[PlacementGroup]:
-    """The placement group that a class finds, if it is available: Karpenter passes over others."""
+    """Return the placement group that a class finds, if it is available: Karpenter passes over others."""
 
     def usable(question: Question) -> tuple[PlacementGroup, ...]:
         return tuple(group for group in facts.placements(question) if group.state == "available")
@@ -159,12 +160,13 @@ def _finds(
 
 
 def describe_question(question: Question) -> str:
-    """What a question asks for, as it is written in a manifest: an id, a name, or tags."""
+    """Return what a question asks for, as it is written in a manifest: an id, a name, or tags."""
     return ", ".join(f"{name[4:]}: {value}" if name.startswith("tag:") else value for name, value in question.filters)
 
 
 def spelt_right(question: Question | None, facts: AwsFacts) -> Question | None:
-    """The one question that differs from this in capitals and punctuation only, and found something; else None.
+    """Return the one question that differs from this in capitals and punctuation only, and found something; else
+    None.
 
     It was asked for another class of the snapshot.
     """
@@ -184,7 +186,9 @@ def _plain(question: Question) -> list[tuple[str, ...]]:
 
 
 def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
-    """Why the facts say nothing about NodePools and their class: they are plainly for another region. Else None.
+    """Return why the facts say nothing about NodePools and their class: they are plainly for another region.
+
+    Else None.
 
     One of them says so by the zones or regions that it lists, and none is for the region of the facts.
     """
@@ -197,7 +201,7 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
 
 
 def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> None:
-    """Make sure that the facts are about where NodePools and their class are. Raises Missing (see `elsewhere`)."""
+    """Make sure that the facts are about where NodePools and their class are. Raise Missing (see `elsewhere`)."""
     why = elsewhere(pools, facts)
     if why is not None:
         raise Missing(kind, why)
@@ -215,14 +219,18 @@ def _pool_in_region(pool: NodePool, region: str) -> bool | None:
 
 
 def region_of(zone: str) -> str | None:
-    """The region that a zone's name holds, local zones' too (`us-east-1-bos-1a`); None for what is no such name."""
+    """Return the region that a zone's name holds, local zones' too (`us-east-1-bos-1a`); None for what is no such
+    name.
+    """
     forms = table("vocabulary")["forms"]
     region = re.match(forms[REGION], zone)
     return region[0] if region is not None and re.fullmatch(forms[ZONE], zone) else None
 
 
 def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
-    """The zones of subnets, each with its id, that the pool's requirements allow, as far as these are known."""
+    """Return the zones of subnets, each with its id, that the pool's requirements allow, as far as these
+    are known.
+    """
     wanted = [
         Requirement.parse(item.key, item.operator, item.texts)
         for item in requirements_of(pool)

@@ -28,11 +28,13 @@ class Words:
         self._one_begun: dict[str, str | None] | None = None
 
     def same(self, text: str) -> list[str]:
-        """The words that differ from a text in case and separators alone."""
+        """Return the words that differ from a text in case and separators alone."""
         return self._by_squashed.get(squash(text), [])
 
     def nearest(self, text: str, abbreviated: bool) -> str | None:
-        """The one word that is a slip or two away, its digits the same; with `abbreviated` the one it begins."""
+        """Return the one word that is a slip or two away, its digits the same; with `abbreviated` the one
+        it begins.
+        """
         word = text.strip().lower().replace("_", "-")
         if abbreviated and len(word) > 1 and (begun := self._begun_by(word)) is not None:
             return begun
@@ -50,7 +52,7 @@ class Words:
         return best[0] if len(best) == 1 else None
 
     def _begun_by(self, head: str) -> str | None:
-        """The one word that a text begins; None where there are none or several."""
+        """Return the one word that a text begins; None where there are none or several."""
         if self._one_begun is None:
             found: dict[str, str | None] = {}
             for word in self.words:
@@ -84,13 +86,13 @@ def one_slip(a: str, b: str) -> bool:
 
 
 def digits(text: str) -> str:
-    """The digits of a text, all else taken out."""
+    """Return the digits of a text, all else taken out."""
     inner = text.strip(_LETTERS)
     return inner if inner.isascii() and (not inner or inner.isdigit()) else _NO_DIGITS("", text)
 
 
 def squash(text: str) -> str:
-    """A text without case and separators."""
+    """Return a text without case and separators."""
     text = text.lower()
     bare = text.replace("-", "").replace(".", "").replace("_", "").replace("/", "")
     return bare if bare.isascii() and bare.isalnum() else _NO_LETTER_OR_DIGIT("", text)

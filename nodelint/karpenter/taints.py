@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.spelling import distance, squash
 from nodelint.model.gvk import AWS_GROUP, CORE_GROUP
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +28,7 @@ def owner_of_taint(key: str) -> TaintOwner | None:
 
 
 def remover_of_taint(key: str) -> str | None:
-    """The known program that takes a startup taint of a key off nodes; None where none is known."""
+    """Return the known program that takes a startup taint of a key off nodes; None where none is known."""
     facts = _facts()["startup_taints"]
     found = facts["removed"].get(key)
     if found is None:
@@ -38,7 +37,7 @@ def remover_of_taint(key: str) -> str | None:
 
 
 def meant_taint(key: str, startup: bool) -> str | None:
-    """The taint that programs remove (`startup`) or tolerate, and that a key was meant to be; else None."""
+    """Return the taint that programs remove (`startup`) or tolerate, and that a key was meant to be; else None."""
     known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
     if key in known or (startup and remover_of_taint(key) is not None):
         return None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, names_elsewhere
@@ -54,7 +53,7 @@ class ValueSpelling:
         self._unit: Mapping[str, object] = facts["units"].get(key, {})
 
     def slips(self, texts: Iterable[str]) -> dict[str, Slip]:
-        """Those of some texts that the key does not have; none that another region or account may know."""
+        """Return those of some texts that the key does not have; none that another region or account may know."""
         known, synonyms = self._known, self._synonyms
         if known is not None:
             texts = [text for text in texts if text not in known or (synonyms and text.lower() in synonyms)]
@@ -79,10 +78,6 @@ class ValueSpelling:
             return value in self._known or (None if value in self._elsewhere else False)
         return False if self._form is not None and _key_of_form(value) != self._key else None
 
-    def home(self, value: str) -> str | None:
-        """The one other key whose value this is; None where none or several have it, or the key itself does."""
-        return self._home(value) if self.can_have(value) is False else None
-
     def _home(self, value: str) -> str | None:
         form = _key_of_form(value) if "-" in value else None  # each of them has one
         if form is not None:
@@ -96,7 +91,7 @@ class ValueSpelling:
         return found[0] if len(found) == 1 else None
 
     def nearest(self, value: str) -> str | None:
-        """The value that a slip was meant to be; None where it is one, nothing is near, or several are."""
+        """Return the value that a slip was meant to be; None where it is one, nothing is near, or several are."""
         synonym = self._synonyms.get(value.lower()) if self._synonyms else None
         if synonym is not None:
             return synonym
@@ -119,7 +114,7 @@ class ValueSpelling:
 
     @cached_property
     def _elsewhere(self) -> Set[str]:
-        """Types and families that another catalogue may hold."""
+        """Return types and families that another catalogue may hold."""
         return names_elsewhere(self._key)
 
     @cached_property
@@ -128,7 +123,7 @@ class ValueSpelling:
 
     @cached_property
     def _words(self) -> Words:
-        """What the key can have in the catalogue, ready to be compared with."""
+        """Return what the key can have in the catalogue, ready to be compared with."""
         return Words(self._known or ())
 
     @cached_property
@@ -137,16 +132,16 @@ class ValueSpelling:
 
     @cached_property
     def _sizes(self) -> dict[str, Words]:
-        """The sizes of each family."""
+        """Return the sizes of each family."""
         return _words_behind(".", self._catalog.values(INSTANCE_TYPE))
 
     @cached_property
     def _family_words(self) -> dict[str, Words]:
-        """What stands behind the hyphen of families, by what stands before it."""
+        """Return what stands behind the hyphen of families, by what stands before it."""
         return _words_behind("-", self._catalog.values(FAMILY))
 
     def _in_its_unit(self, value: str, known: Collection[str]) -> str | None:
-        """A number that is right once it is multiplied: GiB written where MiB are due."""
+        """Return a number that is right once it is multiplied: GiB written where MiB are due."""
         slip = self._unit.get("slip")
         if slip is None or not value.isascii() or not value.isdigit() or len(value) > 9:
             return None
@@ -166,7 +161,7 @@ class ValueSpelling:
         return f"{near}.{meant}" if meant is not None else None
 
     def _nearest_family(self, value: str) -> str | None:
-        """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
+        """Return a family is a code: only what stands behind a hyphen is a word that one can misspell."""
         head, hyphen, tail = value.lower().partition("-")
         if not hyphen or head == "u":
             return None
@@ -178,7 +173,7 @@ _NO_WORDS = Words(())
 
 
 def _words_behind(mark: str, values: Iterable[str]) -> dict[str, Words]:
-    """What stands behind the first mark in some values, by what stands before it."""
+    """Return what stands behind the first mark in some values, by what stands before it."""
     tails: dict[str, list[str]] = {}
     for head, found, tail in (value.partition(mark) for value in values):
         if found:
@@ -187,7 +182,7 @@ def _words_behind(mark: str, values: Iterable[str]) -> dict[str, Words]:
 
 
 def _key_of_form(value: str) -> str | None:
-    """The key of a region's, zone's or zone id's name, told by its form."""
+    """Return the key of a region's, zone's or zone id's name, told by its form."""
     return next((key for key, matches in _forms() if matches(value)), None)
 
 
@@ -198,7 +193,9 @@ def _forms() -> list[tuple[str, Callable[[str], object]]]:
 
 
 def _respelt(value: str) -> Iterator[str]:
-    """How the name of a region or zone is spelt: in small letters, and with its hyphens in place (`us-east1-a`)."""
+    """Yield how the name of a region or zone is spelt: in small letters, and with its hyphens in place
+    (`us-east1-a`).
+    """
     if value.lower() != value:
         yield value.lower()
     parts = re.fullmatch(table("vocabulary")["squashed"], squash(value))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
 
 from nodelint.base.budget import RUN
-from nodelint.base.caching import cache
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question

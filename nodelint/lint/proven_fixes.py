@@ -39,8 +39,6 @@ _MOST_ALONE = 24
 _MOST_BUILT = 4_000_000
 """Characters of built texts that edits which are tried alone may have built anew, all together."""
 
-_DETAIL = 160
-
 
 class _Offer(NamedTuple):
     """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.

@@ -25,7 +25,7 @@ from pygls.lsp.server import LanguageServer
 
 from nodelint import __version__
 from nodelint.config.settings import FILES
-from nodelint.files.file_marks import may_state
+from nodelint.files.file_keywords import may_state
 from nodelint.lsp.actions import FIX_ALL, actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of

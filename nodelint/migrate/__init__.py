@@ -11,6 +11,7 @@ from itertools import chain
 
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import line_diff
 from nodelint.migrate.classes import class_notes, plan_class
 from nodelint.migrate.labels import MoveTarget
@@ -28,8 +29,6 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
 from nodelint.text import Node, Source, reread
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
@@ -51,7 +50,7 @@ class MovedFiles(NamedTuple):
 
     @property
     def changed(self) -> list[tuple[Source, Source]]:
-        """The files that change, as they were and as they are to be."""
+        """Return the files that change, as they were and as they are to be."""
         return [(old, new) for old, new in zip(self.old, self.new, strict=True) if old.text != new.text]
 
     @property
@@ -87,7 +86,7 @@ def _is_old(obj: Object) -> bool:
 def _migrate_file(
     source: Source, target: MoveTarget, classes: Sequence[object]
 ) -> tuple[Source, list[MoveNote], list[Object]]:
-    """A file moved, its notes in the order of lines, and its objects that move."""
+    """Return a file moved, its notes in the order of lines, and its objects that move."""
     present = all_objects(source)
     old = [obj for obj in present if _is_old(obj)]
     if old and target == "auto-mode":
@@ -149,7 +148,7 @@ def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]
 
 
 def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]]:
-    """The source without selectors of EKS Auto Mode's nodes, and what was left of them."""
+    """Return the source without selectors of EKS Auto Mode's nodes, and what was left of them."""
     there = auto_selectors(old)
     for _ in there:
         new, _ = without_selector(new)
@@ -192,7 +191,7 @@ def _notes_of_rendered(
 
 
 def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str]]:
-    """What of a rendered object is still the other side's: the field, its place, and what to do."""
+    """Yield what of a rendered object is still the other side's: the field, its place, and what to do."""
     if is_of_other_side(obj, target):
         yield "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
     elif _is_class(obj):
@@ -201,12 +200,12 @@ def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str
 
 
 def _find_node(obj: Object, path: str) -> Node:
-    """The node at a path of an object, as `Node.path` writes it."""
+    """Return the node at a path of an object, as `Node.path` writes it."""
     return next((node for node in obj.node.walk() if node.parent is not None and node.path == path), obj.name_node)
 
 
 def _old_lines(old: Source, new: Source) -> Callable[[int], int]:
-    """The line of the old text that a line of the new one was, or that stands in its place; both from 1."""
+    """Return the line of the old text that a line of the new one was, or that stands in its place; both from 1."""
     steps = line_diff.opcodes(old.text.split("\n"), new.text.split("\n"))
 
     def line_of(number: int) -> int:

@@ -35,14 +35,16 @@ _ACCESS = (
 
 
 def plan_class(obj: Object, target: str) -> Iterator[Step]:
-    """The steps that give a class the fields of the other kind; its apiVersion and kind are changed elsewhere."""
+    """Yield the steps that give a class the fields of the other kind; its apiVersion and kind are changed
+    elsewhere.
+    """
     spec = obj.node.get("spec")
     if spec is not None and spec.kind == "mapping":
         yield from _to_auto_mode(obj, spec) if target == "auto-mode" else _to_karpenter(obj, spec)
 
 
 def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
-    """What a class needs beyond its fields."""
+    """Yield what a class needs beyond its fields."""
     if target != "auto-mode" or obj.partial:
         return
     if obj.name == "default":
@@ -87,7 +89,7 @@ def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
 
 
 def _move_volumes(obj: Object, node: Node) -> Step:
-    """The step that makes of the volume for pods `ephemeralStorage`; without such a volume, all go."""
+    """Return the step that makes of the volume for pods `ephemeralStorage`; without such a volume, all go."""
     message = str(table("migrate")["auto-mode"]["blockDeviceMappings"])
     chosen = _pod_volume(obj, node)
     if chosen is None:
@@ -106,7 +108,7 @@ def _move_volumes(obj: Object, node: Node) -> Step:
 
 
 def _pod_volume(obj: Object, node: Node) -> Node | None:
-    """The volume that holds images and what pods write: Bottlerocket's second one, else the root volume."""
+    """Return the volume that holds images and what pods write: Bottlerocket's second one, else the root volume."""
     items = [item for item in node.items if item.kind == "mapping"]
     names = {str(plain_with_placeholders(found)): item for item in items if (found := item.get("deviceName"))}
     if _is_bottlerocket(obj) or (len(items) > 1 and _DATA_VOLUME in names and _family_is_open(obj)):
@@ -182,7 +184,7 @@ def _to_karpenter(obj: Object, spec: Node) -> Iterator[Step]:
 
 
 def _mapping_of(storage: Any, partial: bool) -> dict[str, Any]:
-    """The volume of Bottlerocket that `ephemeralStorage` stands for."""
+    """Return the volume of Bottlerocket that `ephemeralStorage` stands for."""
     storage = storage if isinstance(storage, dict) else {}
     ebs: dict[str, Any] = {}
     size = storage.get("size") or (None if partial else table("migrate")["storage_size"])
@@ -197,7 +199,7 @@ def _mapping_of(storage: Any, partial: bool) -> dict[str, Any]:
 
 
 def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Iterator[Step]:
-    """The steps for a mapping whose fields stand in the spec of an EC2NodeClass, or nowhere."""
+    """Yield the steps for a mapping whose fields stand in the spec of an EC2NodeClass, or nowhere."""
     moving = [entry.value for entry in node.entries if entry.name in _NETWORK]
     for entry in node.entries:
         if entry.name in _NETWORK or entry.name is None or entry.merged:
@@ -231,7 +233,7 @@ def _interfaces(node: Node) -> Any:
 
 
 def _add_required(obj: Object, spec: Node) -> Iterator[Step]:
-    """The steps that add what an EC2NodeClass asks for and a NodeClass leaves to AWS."""
+    """Yield the steps that add what an EC2NodeClass asks for and a NodeClass leaves to AWS."""
     after = ("amiFamily", "role", "instanceProfile")
     if spec.get("amiSelectorTerms") is None:
         value = [{"alias": "bottlerocket@latest"}]

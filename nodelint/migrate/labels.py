@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.requirement import well_known_since
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -28,7 +27,7 @@ _CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
 
 @cache
 def counterparts(target: MoveTarget) -> Mapping[str, str]:
-    """The label that takes the place of each label of the other side."""
+    """Return the label that takes the place of each label of the other side."""
     facts = table("auto_mode")
     pairs = dict(_CLASS_LABELS)
     for name in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
@@ -55,7 +54,7 @@ _COMMENT = re.compile(r"[ \t]*(?:#|//)|.*?[ \t]#")
 
 
 def find_labels(text: str, target: MoveTarget) -> Iterator[tuple[int, int, str]]:
-    """Each label in a text that has another name on the target, with that name. Comments are passed over.
+    """Yield each label in a text that has another name on the target, with that name. Comments are passed over.
 
     A JSON pointer writes `~1` for the slash of a label, and so does the new name.
     """

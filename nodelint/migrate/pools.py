@@ -17,7 +17,7 @@ _KARPENTER_HOURS = 720
 
 
 def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
-    """The steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
+    """Yield the steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
     if target == "auto-mode":
         found = lifetime(pool)
         if found is not None and found.too_long and found.offer is not None:
@@ -48,7 +48,7 @@ def _says_auto(line: RequirementLine) -> bool:
 
 
 def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
-    """What a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
+    """Yield what a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
     for line in pool.requirements:
         if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _says_auto(line):
             yield note("by-hand", pool, line.node, _say_no_label(line.key, target))
@@ -99,7 +99,7 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
 
 
 def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:
-    """The note on a field that is left to a default which the other side has differently."""
+    """Yield the note on a field that is left to a default which the other side has differently."""
     spec = pool.node.find(*_TEMPLATE)
     if spec is not None and spec.get(name) is None:
         message = f"not set: the default is {after}, and was {before}"

@@ -26,7 +26,7 @@ _SELECTORS = frozenset({"nodeSelector", "node_selector"})
 
 
 def edits_of_names(source: Source, target: MoveTarget) -> list[Edit]:
-    """The edits that give labels and kinds of classes the target's names. The number of lines stays."""
+    """Return the edits that give labels and kinds of classes the target's names. The number of lines stays."""
     found = [Edit(source, start, end, new) for start, end, new in find_labels(source.text, target)]
     for mapping in _mappings(source):
         found += _edits_of_kind(mapping, target)
@@ -65,7 +65,7 @@ def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
 
 
 def _key_of(node: Node) -> str | None:
-    """The key that a value stands under."""
+    """Return the key that a value stands under."""
     parent = node.parent
     if parent is None or parent.kind != "mapping":
         return None
@@ -73,7 +73,7 @@ def _key_of(node: Node) -> str | None:
 
 
 def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
-    """The lines, from 1, in which a label or kind of the other side still stands, with the word that does."""
+    """Yield the lines, from 1, in which a label or kind of the other side still stands, with the word that does."""
     pattern = _left_pattern(target)
     begin = 0
     for number, line in enumerate(source.text.split("\n"), 1):
@@ -105,7 +105,7 @@ def is_auto_selector(mapping: Node) -> bool:
 
 
 def auto_expressions(source: Source) -> Iterator[Node]:
-    """Expressions of affinities that only nodes of EKS Auto Mode meet."""
+    """Yield expressions of affinities that only nodes of EKS Auto Mode meet."""
     for mapping in _mappings(source):
         key, operator = mapping.get("key"), mapping.get("operator")
         if key is None or key.value != COMPUTE_TYPE or operator is None or operator.value not in ("In", "Exists"):
@@ -121,7 +121,7 @@ def auto_selectors(source: Source) -> list[Node]:
 
 
 def without_selector(source: Source) -> tuple[Source, bool]:
-    """The source without the first such selector; False where there is none that can be edited."""
+    """Return the source without the first such selector; False where there is none that can be edited."""
     for mapping in auto_selectors(source):
         value = mapping.get(COMPUTE_TYPE)
         whole = len(mapping.entries) == 1 and mapping.parent is not None and len(mapping.parent.entries) > 1
@@ -134,7 +134,7 @@ def without_selector(source: Source) -> tuple[Source, bool]:
 
 
 def selector_note(mapping: Node, source: Source) -> MoveNote:
-    """What is said of a node selector that goes."""
+    """Return what is said of a node selector that goes."""
     at = mapping.key(COMPUTE_TYPE) or mapping
     message = (
         "Karpenter's nodes have no such label: the pods may also run on node groups; to keep them off these, select"

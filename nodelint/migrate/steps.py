@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import NotEditable
 from nodelint.edits.formatting import Plain
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object
 from nodelint.text import Node, Source, reread
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -60,7 +59,7 @@ class Step(NamedTuple):
 
 
 def all_objects(source: Source) -> list[Object]:
-    """The objects of a source in an order that no step changes; without those of JSON6902 patches."""
+    """Return the objects of a source in an order that no step changes; without those of JSON6902 patches."""
     return [obj for obj in objects(source, foreign=True, more=True) if not is_json_patch(obj)]
 
 
@@ -70,7 +69,7 @@ def is_json_patch(obj: Object) -> bool:
 
 
 def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: str = "") -> MoveNote:
-    """A note about a node of an object, or about the object where there is no node."""
+    """Return a note about a node of an object, or about the object where there is no node."""
     at = node or obj.name_node
     line = obj.source.position(at.start).line
     value = "" if node is None else _short(node.text)
@@ -88,7 +87,7 @@ def _short(text: str) -> str:
 
 
 def run_steps(source: Source, steps: Mapping[int, Sequence[Step]]) -> tuple[Source, list[MoveNote]]:
-    """The source with the steps of its objects made, each object named by its place in `all_objects`."""
+    """Return the source with the steps of its objects made, each object named by its place in `all_objects`."""
     notes: list[MoveNote] = []
     for index, of_object in steps.items():
         for step in of_object:
@@ -116,7 +115,7 @@ def _run(source: Source, index: int, step: Step) -> Source:
 
 
 def remove_field(path: Path) -> Callable[[Node], list[Edit]]:
-    """Edits that take a field out."""
+    """Return edits that take a field out."""
 
     def make(root: Node) -> list[Edit]:
         return edits.remove(_find(root, path))
@@ -125,17 +124,17 @@ def remove_field(path: Path) -> Callable[[Node], list[Edit]]:
 
 
 def set_field(path: Path, value: str | int) -> Callable[[Node], list[Edit]]:
-    """Edits that give a field another value."""
+    """Return edits that give a field another value."""
     return lambda root: edits.set_value(_find(root, path), value)
 
 
 def rename_field(path: Path, key: str) -> Callable[[Node], list[Edit]]:
-    """Edits that give a field another name."""
+    """Return edits that give a field another name."""
     return lambda root: edits.set_key(_key(root, path), key)
 
 
 def replace_field(path: Path, key: str, value: Plain) -> Callable[[Node], list[Edit]]:
-    """Edits that put another field with its value in the place of one; comments above stay."""
+    """Return edits that put another field with its value in the place of one; comments above stay."""
 
     def make(root: Node) -> list[Edit]:
         node, words = _find(root, path), _Verbatims()
@@ -153,7 +152,7 @@ class WrittenScalar(str):
 
 
 def written_value(node: Node) -> Any:
-    """The value of a node for another place, with its scalars as they are written."""
+    """Return the value of a node for another place, with its scalars as they are written."""
     if node.kind == "mapping":
         return {entry.name or entry.key.unquoted: written_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":
@@ -170,7 +169,7 @@ class _Verbatims:
         self._texts: list[str] = []
 
     def hide(self, value: Any) -> Any:
-        """The value with a word in the place of each scalar that moves as it is written."""
+        """Return the value with a word in the place of each scalar that moves as it is written."""
         if isinstance(value, dict):
             return {key: self.hide(part) for key, part in value.items()}
         if isinstance(value, list):
@@ -181,7 +180,7 @@ class _Verbatims:
         return f"moved-scalar-{len(self._texts) - 1}-x"
 
     def show(self, made: Sequence[Edit]) -> list[Edit]:
-        """The edits with the scalars in the place of their words."""
+        """Return the edits with the scalars in the place of their words."""
 
         def text_of(match: re.Match[str]) -> str:
             return self._texts[int(match[2])]
@@ -194,7 +193,7 @@ _COMMENT = re.compile(r"(?m)(?:^|(?<=[ \t]))#[^\r\n]*")
 
 
 def _keep_comments(key: Node, node: Node, named: Sequence[Edit]) -> list[Edit]:
-    """The edits of a key, with the comments in its value, which is written anew, as lines above."""
+    """Return the edits of a key, with the comments in its value, which is written anew, as lines above."""
     text, scalars = node.source.text, [part for part in node.walk() if part.kind == "scalar"]
     begin = text.rfind("\n", 0, key.start) + 1
     indent = text[begin : key.start]
@@ -210,7 +209,7 @@ def _keep_comments(key: Node, node: Node, named: Sequence[Edit]) -> list[Edit]:
 
 
 def move_into(path: Path, home: Path, value: Plain) -> Callable[[Node], list[Edit]]:
-    """Edits that move a field into a mapping that is there; comments above go along."""
+    """Return edits that move a field into a mapping that is there; comments above go along."""
 
     def make(root: Node) -> list[Edit]:
         node, target, words = _find(root, path), _find(root, home), _Verbatims()
@@ -222,7 +221,7 @@ def move_into(path: Path, home: Path, value: Plain) -> Callable[[Node], list[Edi
 
 
 def add_field(home: Path, key: str, value: Plain, after: Sequence[str] = ()) -> Callable[[Node], list[Edit]]:
-    """Edits that add a field behind the first of some fields that is there, else in front of all others."""
+    """Return edits that add a field behind the first of some fields that is there, else in front of all others."""
 
     def make(root: Node) -> list[Edit]:
         mapping = _find(root, home)

@@ -22,7 +22,7 @@ class CloseNames:
         self._names = [(name, len(name), self._letter_bits(name)) for name in ordered]
 
     def closest(self, text: str, cutoff: float) -> str | None:
-        """The name that difflib finds closest, its ratio `cutoff` or more."""
+        """Return the name that difflib finds closest, its ratio `cutoff` or more."""
         bits, size = self._letter_bits(text), len(text)
         close = [
             name
@@ -37,7 +37,7 @@ class CloseNames:
         return next(iter(get_close_matches(text, close, 1, cutoff)), None)
 
     def _letter_bits(self, text: str) -> int:
-        """The letters that a text shares with the names."""
+        """Return the letters that a text shares with the names."""
         bits = 0
         for letter in self._masks.keys() & text:
             masks = self._masks[letter]

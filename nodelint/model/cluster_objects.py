@@ -6,8 +6,8 @@ They are read where a run asks for them (`Source.also`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.model.gvk import BUFFER_API, BUFFER_KIND
 from nodelint.model.manifest import Object
 from nodelint.text import Document, Node
@@ -63,7 +63,7 @@ class ClusterObject(Object):
 
     @cached_property
     def namespace(self) -> str | None:
-        """The namespace that is written; None where there is none or a placeholder."""
+        """Return the namespace that is written; None where there is none or a placeholder."""
         node = self.node.find("metadata", "namespace")
         return node.value if node is not None and isinstance(node.value, str) else None
 
@@ -73,13 +73,13 @@ class Workload(ClusterObject):
 
     @cached_property
     def pod_spec(self) -> Node | None:
-        """The spec of its pods; None where it is written elsewhere, or is a placeholder."""
+        """Return the spec of its pods; None where it is written elsewhere, or is a placeholder."""
         found = self.node.find(*WORKLOAD_KINDS[self.kind])
         return found if found is not None and found.kind == "mapping" else None
 
     @cached_property
     def pod_metadata(self) -> Node | None:
-        """The metadata of its pods."""
+        """Return the metadata of its pods."""
         return self.node.find(*WORKLOAD_KINDS[self.kind][:-1], "metadata")
 
     @property
@@ -95,7 +95,7 @@ class CapacityBuffer(ClusterObject):
 
 
 def cluster_object(node: Node, document: Document, api_version: str, kind: str) -> ClusterObject | None:
-    """The object of a kind that matters to where pods go; None for any other."""
+    """Return the object of a kind that matters to where pods go; None for any other."""
     if kind not in _GROUPS or api_version.rpartition("/")[0] not in _GROUPS[kind]:
         return None
     cls = Workload if kind in WORKLOAD_KINDS else CapacityBuffer if kind == BUFFER_KIND else ClusterObject
@@ -111,7 +111,7 @@ def _is_part(node: Node, document: Document) -> bool:
 
 
 def objects_by_name(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
-    """The objects of a kind by namespace (None for those of the cluster) and name; the first of each."""
+    """Return the objects of a kind by namespace (None for those of the cluster) and name; the first of each."""
     found: dict[tuple[str | None, str], ClusterObject] = {}
     for obj in objects:
         if obj.kind == kind and isinstance(obj.name, str):

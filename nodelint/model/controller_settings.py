@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
@@ -34,7 +34,7 @@ class WrittenSetting(NamedTuple):
 
     @property
     def variable(self) -> str | None:
-        """The variable by which the controller knows the setting, in whatever way it is written."""
+        """Return the variable by which the controller knows the setting, in whatever way it is written."""
         row = next((row for row in table("settings")["settings"] if row.get(self.kind) == self.name), None)
         return row.get("variable") if row is not None else None
 
@@ -56,12 +56,12 @@ class ControllerInstall(NamedTuple):
     files: tuple[SourceText, ...]
 
     def find(self, variable: str) -> tuple[WrittenSetting, ...]:
-        """The settings that give the controller a variable a value, known or not."""
+        """Return the settings that give the controller a variable a value, known or not."""
         return tuple(s for s in self.settings if s.variable == variable and (s.value or not s.is_known))
 
     @property
     def release(self) -> Version | None:
-        """The release of Karpenter; None where it is not known."""
+        """Return the release of Karpenter; None where it is not known."""
         from nodelint.model.evidence import NO_RELEASE, stated
 
         found = stated("karpenter", self.version or "", self.at.source.path, 1, self.by)
@@ -69,7 +69,7 @@ class ControllerInstall(NamedTuple):
 
 
 def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
-    """The containers of Deployments of Karpenter's controller, each behind its Deployment."""
+    """Yield the containers of Deployments of Karpenter's controller, each behind its Deployment."""
     for document in source.documents:
         root = document.root
         if root is None or text(root.get("kind")) != "Deployment":
@@ -82,7 +82,7 @@ def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
 
 
 def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetting]:
-    """The settings among the values of Karpenter's chart."""
+    """Yield the settings among the values of Karpenter's chart."""
     for path, key, value in chart_leaves(values):
         if path.startswith(("settings.", "webhook.")):
             yield chart_leaf(path, key, value)._replace(chart=chart)
@@ -92,7 +92,7 @@ def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetti
 
 
 def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
-    """The scalars of nested mappings by their path, each with the node of its key."""
+    """Yield the scalars of nested mappings by their path, each with the node of its key."""
     pending = [("", values)]
     while pending:
         path, node = pending.pop()
@@ -105,12 +105,12 @@ def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
 
 
 def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
-    """A scalar of the chart's values as a setting."""
+    """Return a scalar of the chart's values as a setting."""
     return WrittenSetting("value", path, _setting_text(value), key, is_known=value.value is not UNKNOWN)
 
 
 def container_settings(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
-    """The variables and flags of a container."""
+    """Yield the variables and flags of a container."""
     env, args = container.get("env"), container.get("args")
     for item in env.items if env is not None else ():
         name = text(item.get("name"))
@@ -133,7 +133,7 @@ def _setting_text(value: Node) -> str:
 
 
 def gates_of(setting: WrittenSetting) -> Iterator[WrittenSetting]:
-    """The feature gates that a setting turns on or off."""
+    """Yield the feature gates that a setting turns on or off."""
     for gate, value in list_gates(*setting[:3]):
         yield setting._replace(kind="gate", name=gate, value=value)
 

@@ -49,7 +49,7 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
 
 
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
-    """What of Karpenter's `objects` does not give, and why: classes of others, say."""
+    """Yield what of Karpenter's `objects` does not give, and why: classes of others, say."""
     for obj, reason in _all_objects(source):
         if _is_for_checks(obj):
             continue
@@ -84,7 +84,7 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 
 
 def _find_objects(source: SourceText) -> _FoundObjects:
-    """The objects of all documents; those of a document that has been read before stay the very same."""
+    """Yield the objects of all documents; those of a document that has been read before stay the very same."""
     known: dict[int, list[tuple[Object, str | None]]] = {}
     for held_object in source.held[1] if source.held is not None and source.held[0] is None else ():
         known.setdefault(id(held_object[0].document), []).append(held_object)
@@ -100,7 +100,7 @@ def _find_objects(source: SourceText) -> _FoundObjects:
 
 
 def _patched(root: Node, document: Document) -> Node | None:
-    """The part of an object that a JSON6902 patch writes; None for any other list."""
+    """Return the part of an object that a JSON6902 patch writes; None for any other list."""
     from nodelint.text.yaml import jsonpatch
 
     return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
@@ -115,7 +115,7 @@ _KINDS: dict[str, type[Object]] = {
 
 
 def _further_kind(api_version: str, kind: str) -> type[NodeOverlay] | type[AutoModeClass] | None:
-    """The class of a NodeOverlay, and of a NodeClass of EKS Auto Mode, whatever its version."""
+    """Return the class of a NodeOverlay, and of a NodeClass of EKS Auto Mode, whatever its version."""
     if kind == OVERLAY_KIND and api_version == OVERLAY_API:
         return NodeOverlay
     is_of_auto_mode = api_version.rpartition("/")[0] == AUTO_MODE_GROUP
@@ -180,7 +180,9 @@ def _is_misspelt_group(group: str) -> bool:
 
 
 def _find_other_objects(node: Node, document: Document, api_version: str, kind: str) -> _FoundObjects:
-    """What an object of another API is or holds: a workload, where those are asked for, and objects in its values."""
+    """Yield what an object of another API is or holds: a workload, where those are asked for, and objects in its
+    values.
+    """
     if node.source.also is not None:
         from nodelint.model.cluster_objects import cluster_object
 
@@ -202,7 +204,7 @@ def _of_values(node: Node, document: Document) -> _FoundObjects:
 
 
 def _inside(holder: Node, document: Document) -> _FoundObjects:
-    """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
+    """Yield the objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
 
     What has no `spec` is a reference to an object, or what is to be deleted.
     """
@@ -231,7 +233,7 @@ _PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
 
 
 def _below(node: Node) -> Iterator[Node]:
-    """The values in a collection, the last first."""
+    """Yield the values in a collection, the last first."""
     yield from reversed(node.items)
     for entry in reversed(node.entries):
         if not entry.merged:

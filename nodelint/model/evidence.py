@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, target
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -71,13 +70,13 @@ class Evidence(NamedTuple):
 
     @property
     def karpenter(self) -> Version:
-        """The release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
+        """Return the release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
         numbers = tuple(int(part) for part in self.version.split("."))
         return target(self.version) if (1,) <= numbers < (2,) else Version(*(*numbers, 0)[:3])
 
     @property
     def kubernetes(self) -> KubernetesVersion:
-        """The version of Kubernetes."""
+        """Return the version of Kubernetes."""
         return KubernetesVersion.parse(self.version)
 
 
@@ -87,7 +86,7 @@ def match_chart(name: str) -> re.Match[str] | None:
 
 
 def stated(about: About, text: str, path: str, line: int, by: str, weight: int = STATED) -> Evidence | None:
-    """The evidence that a version, as it is written, makes; None where it pins no release."""
+    """Return the evidence that a version, as it is written, makes; None where it pins no release."""
     text = text.strip()
     if about == "kubernetes":
         minor = re.fullmatch(_OF_KUBERNETES, text)
@@ -109,14 +108,18 @@ def stated(about: About, text: str, path: str, line: int, by: str, weight: int =
 
 
 def not_known(path: str, line: int, by: str, written: str) -> Evidence:
-    """The evidence of a file that states a release of Karpenter which cannot be worked out; `written` is its text."""
+    """Return the evidence of a file that states a release of Karpenter which cannot be worked out; `written` is its
+    text.
+    """
     short = " ".join(written.split())
     shown = short if len(short) <= _LONGEST_TEXT else f"{short[:_LONGEST_TEXT]}..."
     return Evidence("karpenter", "", path, line, f"{by}, `{shown}`", NOT_KNOWN)
 
 
 def _newest_within(text: str) -> Version | None:
-    """The newest release known that a range with comparisons allows; None where it is no range, or allows none."""
+    """Return the newest release known that a range with comparisons allows; None where it is no range, or allows
+    none.
+    """
     parts = re.findall(rf"{_COMPARISON}[\s,]*", text)
     if not parts or not re.fullmatch(rf"(?:{_COMPARISON}[\s,]*)+", text):
         return None

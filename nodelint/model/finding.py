@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Node, SourceText
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +66,7 @@ class Edit(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The characters that it replaces."""
+        """Return the characters that it replaces."""
         return Span(self.source, self.start, self.end)
 
 
@@ -82,7 +81,7 @@ class PendingEdits(Sequence[Edit]):
         self._written: list[Edit] = []
 
     def write(self) -> list[Edit]:
-        """The edits, each once."""
+        """Return the edits, each once."""
         if not self._written:
             self._written = list(dict.fromkeys(edit for _, write in self.parts for edit in write()))
         return self._written
@@ -104,7 +103,7 @@ class PendingEdits(Sequence[Edit]):
 
 
 def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
-    """The edits of several parts, each once; those that are not written yet are left so."""
+    """Return the edits of several parts, each once; those that are not written yet are left so."""
     if not any(isinstance(part, PendingEdits) for part in parts):
         return list(dict.fromkeys(edit for part in parts for edit in part))
     joined: list[tuple[SourceText, Callable[[], Sequence[Edit]]]] = []
@@ -124,7 +123,7 @@ class Also(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The characters at which it stands."""
+        """Return the characters at which it stands."""
         return span_of(self.at)
 
 
@@ -162,7 +161,7 @@ class Withheld(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The reason as a part of a sentence."""
+        """Return the reason as a part of a sentence."""
         return self.detail or _WITHHELD_TEXTS[self.reason]
 
 
@@ -197,14 +196,14 @@ class Finding(NamedTuple):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The lines that follow the message wherever it is shown: `note: …`, `help: …`, `fix withheld: …`."""
+        """Return the lines that follow the message wherever it is shown: `note: …`, `help: …`, `fix withheld: …`."""
         withheld = self.withheld.text if self.withheld is not None else None
         notes = (("note", self.note), ("help", self.help), ("fix withheld", withheld))
         return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property
     def span(self) -> Span:
-        """The characters at which it stands."""
+        """Return the characters at which it stands."""
         return span_of(self.at)
 
 
@@ -224,7 +223,7 @@ Findings = Iterator[Finding | Skip]
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
-    """Edits of one text each, in the order in which the texts come up."""
+    """Return edits of one text each, in the order in which the texts come up."""
     groups: dict[int, list[Edit]] = {}
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)
@@ -232,7 +231,9 @@ def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
 
 
 def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEdits]]:
-    """The texts that edits change, in the order in which they come up, each with its edits: none is written yet."""
+    """Return the texts that edits change, in the order in which they come up, each with its edits, none of them
+    written yet.
+    """
     pending = join_edits([edits, PendingEdits(())])
     assert isinstance(pending, PendingEdits)
     groups: dict[int, list[tuple[SourceText, Callable[[], Sequence[Edit]]]]] = {}
@@ -242,23 +243,25 @@ def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEd
 
 
 def span_of(at: Node | Span) -> Span:
-    """The characters that a node or a span stands for."""
+    """Return the characters that a node or a span stands for."""
     return at if isinstance(at, Span) else Span(at.source, at.start, at.end)
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Where a part of an object is written, in a file: itself, but for what is rendered (see `forms.rendered`)."""
+    """Return where a part of an object is written, in a file: itself, but for what is rendered (see
+    `forms.rendered`).
+    """
     built = at.source.built
     origin = None if built is None else built.find_origin(at)
     return at if origin is None else origin.at
 
 
 def find_object_place(obj: Object) -> tuple[str, int]:
-    """The file and line in which the kind of an object is written: it may be built of several files."""
+    """Return the file and line in which the kind of an object is written: it may be built of several files."""
     at = span_of(written_place(obj.node.get("kind") or obj.node))
     return at.source.path, at.source.position(at.start).line
 
 
 def label_of(source: SourceText) -> str:
-    """What a text is built with beside its folder, where that is not plain; else empty."""
+    """Return what a text is built with beside its folder, where that is not plain; else empty."""
     return "" if source.built is None else str(source.built.label)

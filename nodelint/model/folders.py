@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.data import table
 from nodelint.files.safe_read import repository
 from nodelint.text.placeholders import holds_any
@@ -16,19 +16,23 @@ REGION = r"[a-z]{2}-[a-z]+-\d"
 
 @cache
 def folder_of(path: str) -> str:
-    """The folder of a file, as its path names it. Files are asked again and again for what lies beside them."""
+    """Return the folder of a file, as its path names it. Files are asked again and again for what lies
+    beside them.
+    """
     return os.path.dirname(path)
 
 
 def path_in_repository(path: str) -> str:
-    """A path without the folders around its repository: how these are called says nothing about what it holds."""
+    """Return a path without the folders around its repository: how these are called says nothing about what
+    it holds.
+    """
     whole = os.path.abspath(path)
     root = repository(os.path.dirname(whole))
     return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
 
 
 def path_below(path: str, root: str) -> str:
-    """A path from a folder on, as `os.path.relpath` gives it; most are the folder's, with more behind it."""
+    """Return a path from a folder on, as `os.path.relpath` gives it; most are the folder's, with more behind it."""
     beginning = os.path.join(root, "")
     rest = path[len(beginning) :]
     steps = rest.split(os.sep)

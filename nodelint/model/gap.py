@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.finding import Skip
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.finding import Skip, Span
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from nodelint.model.fact_kinds import FactKind
-    from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.text import Node
 
@@ -75,7 +73,7 @@ class Gap(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path of its file or folder; empty where it is about no file."""
+        """Return the path of its file or folder; empty where it is about no file."""
         return self.file_place.path
 
     @property
@@ -89,7 +87,7 @@ class Gap(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The reason as a sentence of its own, without its full stop."""
+        """Return the reason as a sentence of its own, without its full stop."""
         if self.what == "overlay" and self.subject:
             shown = os.path.relpath(self.subject)
             folder = self.subject if shown.startswith("..") else shown

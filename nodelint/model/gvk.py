@@ -37,7 +37,7 @@ class Identity(NamedTuple):
 
 
 def identities(node: Node) -> Iterator[Identity]:
-    """The objects that a mapping writes: one, or one for each branch of a template that parts whole objects.
+    """Yield the objects that a mapping writes: one, or one for each branch of a template that parts whole objects.
 
     Where a template chooses between versions, or fills one in, that is v1, which every release serves that is known.
     """
@@ -54,7 +54,9 @@ _BEFORE = ("Provisioner", "AWSNodeTemplate")
 
 
 def _branches(node: Node) -> list[Node]:
-    """The mapping itself, or one for each branch; where only apiVersion is written more than once, one with v1's."""
+    """Return the mapping itself, or one for each branch; where only apiVersion is written more than once, one with
+    v1's.
+    """
     starts = [n for n, entry in enumerate(node.entries) if entry.name == "apiVersion"]
     if len(starts) < 2:
         return [node]
@@ -78,7 +80,7 @@ def _have_kinds_of_their_own(parts: list[list[MappingEntry]]) -> bool:
 
 
 def _api_version(node: Node) -> str | None:
-    """The apiVersion of an object; v1 where a template fills it in."""
+    """Return the apiVersion of an object; v1 where a template fills it in."""
     written = node.get("apiVersion")
     kind = _text(node.get("kind"))
     if written is None or written.value is not UNKNOWN or kind not in GROUPS:

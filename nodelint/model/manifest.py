@@ -7,16 +7,15 @@ holds a placeholder reads as `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels, is_of_ec2
 from nodelint.model.releases import Version, behaves
 from nodelint.text import UNKNOWN, Document, Node, SourceText, UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar
@@ -46,22 +45,22 @@ class RequirementLine(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The values that are known texts."""
+        """Return the values that are known texts."""
         return tuple([v.text for v in self.values if isinstance(v.text, str)])
 
     @property
     def known_texts(self) -> tuple[str, ...] | None:
-        """The values; None where anything of the entry is not known, for then it may mean anything."""
+        """Return the values; None where anything of the entry is not known, for then it may mean anything."""
         return self.texts if self.known else None
 
     @property
     def key_node(self) -> Node:
-        """Where the key's value stands; the whole entry where there is none."""
+        """Return where the key's value stands; the whole entry where there is none."""
         return self.node.get("key") or self.node
 
     @property
     def values_node(self) -> Node:
-        """Where the list of values stands; the whole entry where there is none."""
+        """Return where the list of values stands; the whole entry where there is none."""
         return self.node.get("values") or self.node
 
 
@@ -138,9 +137,9 @@ class Object:
         self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
 
     def once(self, key: Hashable, values: tuple[object, ...], work: Callable[[], _T]) -> _T:
-        """What `work` returns, called once for a key and for the very objects in `values`.
+        """Return what `work` returns, called once for a key and for the very objects in `values`.
 
-        Runs over the same sources share it: a plan and its checks, a check and its look at older releases.
+        Runs over the same sources share the result: a plan and its checks, a check and its look at older releases.
         """
         whole = (key, *map(id, values))
         found = self._known.get(whole)
@@ -194,26 +193,27 @@ class Object:
 
     @property
     def source(self) -> SourceText:
-        """The text that it is written in."""
+        """Return the text that it is written in."""
         return self.node.source
 
     @property
     def group(self) -> str:
-        """The group of its apiVersion: `karpenter.sh`; empty for the core group."""
+        """Return the group of its apiVersion: `karpenter.sh`; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def version(self) -> str:
-        """The version of its apiVersion: `v1`."""
+        """Return the version of its apiVersion: `v1`."""
         return self.api_version.rpartition("/")[2]
 
     @property
     def name_node(self) -> Node:
-        """Where to point at when the object as a whole is meant: its name, else its kind."""
+        """Return where to point at when the object as a whole is meant: its name, else its kind."""
         return self.node.find("metadata", "name") or self.node.get("kind") or self.node
 
     @cached_property
     def name(self) -> Text | None:
+        """Return `metadata.name`; None if it is no text, UNKNOWN if a placeholder fills it in."""
         return text(self.node.find("metadata", "name"))
 
     @cached_property
@@ -259,10 +259,10 @@ class NodePool(Object):
         return is_of_ec2(group, [line.key for line in self.requirements if isinstance(line.key, str)])
 
     def find_field(self, *path: str) -> Node | None:
-        """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
+        """Return the node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
-        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from
-        where it belongs is no finding beside that.
+        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from where
+        it belongs is no finding beside that.
         """
         found = self.node.find(*path)
         if found is not None:
@@ -276,26 +276,32 @@ class NodePool(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
+        """Return the entries of `requirements` in their order; those that are no mapping are left out."""
         return tuple(requirement_line(n) for n in _items(self.requirements_node))
 
     @cached_property
     def requirements_node(self) -> Node | None:
+        """Return the list `requirements` of the template; None if there is none."""
         return self.find_field(*_TEMPLATE, "requirements")
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
+        """Return the labels that nodes get from the template."""
         return labels(self.node.find("spec", "template", "metadata", "labels"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
+        """Return the taints that nodes keep."""
         return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
+        """Return the taints that nodes have until something removes them (`startupTaints`)."""
         return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "startupTaints")))
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
+        """Return the class that nodes are made by; None if `nodeClassRef` is missing or no mapping."""
         node = self.node.find("spec", "template", "spec", "nodeClassRef")
         if node is None or node.kind != "mapping":
             return None
@@ -308,6 +314,7 @@ class NodePool(Object):
 
     @cached_property
     def weight(self) -> int | None:
+        """Return `spec.weight`; None if it is not set or no whole number."""
         return _whole_number(self.find_field("spec", "weight"))
 
 
@@ -316,22 +323,27 @@ class EC2NodeClass(Object):
 
     @cached_property
     def ami_family(self) -> Text | None:
+        """Return `amiFamily` as it is written; None if it is no text, UNKNOWN if a placeholder fills it in."""
         return text(self.node.find("spec", "amiFamily"))
 
     @cached_property
     def ami_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `amiSelectorTerms`."""
         return self._terms("amiSelectorTerms")
 
     @cached_property
     def subnet_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `subnetSelectorTerms`."""
         return self._terms("subnetSelectorTerms")
 
     @cached_property
     def security_group_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `securityGroupSelectorTerms`."""
         return self._terms("securityGroupSelectorTerms")
 
     @cached_property
     def reservation_terms(self) -> tuple[SelectorTerm, ...]:
+        """Return the terms of `capacityReservationSelectorTerms`."""
         return self._terms("capacityReservationSelectorTerms")
 
     def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
@@ -352,11 +364,12 @@ class NodeOverlay(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
+        """Return the entries of `spec.requirements` in their order."""
         return tuple(requirement_line(n) for n in _items(self.node.find("spec", "requirements")))
 
     @cached_property
     def weight(self) -> int | None:
-        """0 where none is written, None where it is not known."""
+        """Return `spec.weight`: 0 if none is written, None if it is not known."""
         node = self.node.find("spec", "weight")
         if node is None or node.value is None:
             return 0
@@ -364,13 +377,15 @@ class NodeOverlay(Object):
 
     @cached_property
     def price(self) -> str | None:
-        """The price per hour, or the change of it with its sign; None where it changes none."""
+        """Return the price per hour, or the change of it with its sign; None where it changes none."""
         nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
         return next((str(node.value) for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
-        """The resources that it brings, each with its amount; None where it brings none, not even an empty list."""
+        """Return the resources that it brings, each with its amount; None where it brings none, not even an empty
+        list.
+        """
         node = self.node.find("spec", "capacity")
         if node is None or node.kind != "mapping":
             return None
@@ -413,7 +428,7 @@ def parse_alias(value: str) -> Alias:
 
 
 def text(node: Node | None) -> Text | None:
-    """The text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    """Return the text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
     if node is None or node.kind != "scalar":
         return None
     if isinstance(node.value, str) or node.value is UNKNOWN:
@@ -433,7 +448,7 @@ def _items(node: Node | None) -> list[Node]:
 
 
 def requirement_line(node: Node) -> RequirementLine:
-    """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
+    """Return an entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
     listed = node.get("values")
     is_list = listed is None or listed.kind == "sequence"
     key, operator = text(node.get("key")), text(node.get("operator"))
@@ -450,7 +465,7 @@ def requirement_line(node: Node) -> RequirementLine:
 
 
 def labels(node: Node | None) -> tuple[Label, ...]:
-    """The entries of a map of labels or tags; none where it is not a mapping."""
+    """Return the entries of a map of labels or tags; none where it is not a mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
 
 
 def short(value: str, most: int = 48) -> str:
-    """A value cut so that a message that names it stays short, on one line: behind a whole word where it has some."""
+    """Return a value cut so that a message that names it stays short, on one line: behind a whole word where it has
+    some.
+    """
     flat = " ".join(value.split())
     if len(flat) <= most:
         return flat
@@ -24,17 +23,17 @@ def short(value: str, most: int = 48) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 file`, `2,000 files`."""
+    """Return a number with its noun: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def first_fitting(*messages: str) -> str:
-    """The first of some messages that is short enough to be read at a glance; else the last."""
+    """Return the first of some messages that is short enough to be read at a glance; else the last."""
     return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
-    """The end of a message about a name that there is not: the nearest that there is, or nothing.
+    """Return the end of a message about a name that there is not: the nearest that there is, or nothing.
 
     `least` is how alike they have to be, as difflib measures it.
     """
@@ -43,7 +42,7 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """The name that is most like another one; None where none is alike enough (see `did_you_mean`)."""
+    """Return the name that is most like another one; None where none is alike enough (see `did_you_mean`)."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, least)), None)

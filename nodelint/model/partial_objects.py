@@ -74,7 +74,8 @@ def _is_heartless(node: Node, kind: str) -> bool:
 
 
 def meant_kind(node: Node, document: Document) -> str | None:
-    """The kind of a whole object that states an `apiVersion` of Karpenter's or the kind, and lacks the other one.
+    """Return the kind of a whole object that states an `apiVersion` of Karpenter's or the kind, and lacks the other
+    one.
 
     None where a template or a patch may leave it to others, and for all that is written below another object.
     """
@@ -143,7 +144,9 @@ def may_gain(mapping: Node) -> bool:
 
 
 def _after(node: Node) -> int:
-    """Where the next entry or item of a collection around a node begins; the end of the file where there is none."""
+    """Return where the next entry or item of a collection around a node begins; the end of the file where there is
+    none.
+    """
     around = node.parent
     while around is not None:
         starts = [entry.key.start for entry in around.entries] or [item.start for item in around.items]
@@ -155,7 +158,9 @@ def _after(node: Node) -> int:
 
 
 def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
-    """Where the values of requirements are that a template fills in by a loop, which ends before anything else."""
+    """Yield where the values of requirements are that a template fills in by a loop, which ends before
+    anything else.
+    """
     text = node.source.text
     requirements = node.find("spec", "template", "spec", "requirements")
     for line in requirements.items if requirements is not None else ():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from nodelint.model.manifest import Object
@@ -23,7 +23,9 @@ _OF_ROUND = r"(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b"
 
 
 def canonical_code(text: str) -> str:
-    """A text with placeholders, each in one spelling: `{{- $.Release.Name | quote }}` is `{{ .Release.Name }}`."""
+    """Return a text with placeholders, each in one spelling: `{{- $.Release.Name | quote }}` is `{{ .Release.Name
+    }}`.
+    """
     code = re.sub(_CODE, lambda found: "{{ " + _spell(found[1]) + " }}", text.strip().strip("\"'"))
     whole = re.fullmatch(r"\$\{\s*((?:var|local|module)\.[^{}]+)\}", code)
     return whole[1].strip() if whole else code
@@ -37,14 +39,14 @@ def _spell(code: str) -> str:
 
 
 def _folder_filled(path: str) -> str:
-    """The folder that is filled in as a whole: the chart around a template, else the file's own."""
+    """Return the folder that is filled in as a whole: the chart around a template, else the file's own."""
     folder = os.path.dirname(path)
     parts = folder.split("/")
     return "/".join(parts[: parts.index("templates")]) if "templates" in parts else folder
 
 
 def by_code(objects: Iterable[Named]) -> dict[str, list[Named]]:
-    """The objects whose names are placeholders, by the code of these."""
+    """Return the objects whose names are placeholders, by the code of these."""
     found: dict[str, list[Named]] = {}
     for obj in objects:
         if not isinstance(obj.name, str):
@@ -53,7 +55,7 @@ def by_code(objects: Iterable[Named]) -> dict[str, list[Named]]:
 
 
 def namesakes_of(name: Node, by_their_code: Mapping[str, Sequence[Named]]) -> list[Named]:
-    """The objects whose names are filled with the same text as a name that is a placeholder, for certain.
+    """Return the objects whose names are filled with the same text as a name that is a placeholder, for certain.
 
     The same code in one file is. So it is in the templates of a chart, a module of Terraform and a folder of
     manifests, unless it asks for something of a loop.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -35,7 +34,7 @@ _Text = str | UnknownValue | None
 
 
 def by_class(group: _Text, kind: _Text) -> Provider:
-    """The provider that group and kind of a nodeClassRef agree on.
+    """Return the provider that group and kind of a nodeClassRef agree on.
 
     The API server takes neither where it is empty, so that an empty one is a mistake and no other provider's.
     """
@@ -53,14 +52,14 @@ def is_of_ec2(group: _Text, keys: Sequence[str]) -> bool:
 
 
 def by_labels(keys: Sequence[str]) -> Provider:
-    """The provider whose labels are asked for, where none of Karpenter's for AWS is."""
+    """Return the provider whose labels are asked for, where none of Karpenter's for AWS is."""
     if any(key.startswith(AWS_GROUP) for key in keys):
         return "aws"
     return next((whose for key in keys for start, whose in _LABELS.items() if key.startswith(start)), "aws")
 
 
 def karpenters_key(key: str, provider: Provider) -> str:
-    """The label of Karpenter for AWS that a key of a provider's NodePool stands for; any other key as it is.
+    """Return the label of Karpenter for AWS that a key of a provider's NodePool stands for; any other key as it is.
 
     Auto Mode's instance types have Karpenter's labels under Auto Mode's domain, with the same values:
     `eks.amazonaws.com/instance-family`.
@@ -71,17 +70,17 @@ def karpenters_key(key: str, provider: Provider) -> str:
 
 
 def providers_key(key: str, provider: Provider) -> str:
-    """The key with which a NodePool of a provider asks for a label of Karpenter for AWS."""
+    """Return the key with which a NodePool of a provider asks for a label of Karpenter for AWS."""
     start, _, name = key.partition("/")
     of_types = provider == "auto-mode" and start == AWS_GROUP and name.startswith("instance-")
     return f"{AUTO_MODE_GROUP}/{name}" if of_types else key
 
 
 def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool = False) -> str:
-    """The note on a NodePool of another provider, of which only what holds for every provider is judged.
+    """Return the note on a NodePool of another provider, of which only what holds for every provider is judged.
 
-    `version` is that of its API: which releases of another provider serve an old one is not known. `of_ec2` says
-    that its instance types are those of EC2.
+    `version` is that of its API: which releases of another provider serve an old one is not known. `of_ec2` says that
+    its instance types are those of EC2.
     """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
@@ -95,7 +94,9 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool
 
 
 def why_not_judged(kind: str, group: str) -> str | None:
-    """Why an object of a kind beside Karpenter's own for AWS is not judged; None where it has to do with neither."""
+    """Return why an object of a kind beside Karpenter's own for AWS is not judged; None where it has to do with
+    neither.
+    """
     if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
         return f"a class of another provider (`{group}`) is not judged"
     if group in (CORE_GROUP, AWS_GROUP):

@@ -21,7 +21,9 @@ _DIGITS = 1000
 
 
 def billionths(text: str) -> int:
-    """A quantity in billionths, rounded up and cut off as the API server does. ValueError for what is not one."""
+    """Return a quantity in billionths, rounded up and cut off as the API server does. ValueError for what
+    is not one.
+    """
     return max(-_MOST, min(_billionths(text), _MOST))
 
 
@@ -45,7 +47,7 @@ def _billionths(text: str) -> int:
 
 
 def quantity_of(node: Node) -> int | None:
-    """A scalar's quantity in billionths; None for a placeholder and for what is not a quantity."""
+    """Return a scalar's quantity in billionths; None for a placeholder and for what is not a quantity."""
     value = node.value if node.kind == "scalar" else None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return None
@@ -56,7 +58,7 @@ def quantity_of(node: Node) -> int | None:
 
 
 def format_quantity(resource: str, amount: int) -> str:
-    """An amount in billionths as people write it: `500m` of CPUs, `6903Mi` of memory, `2`."""
+    """Return an amount in billionths as people write it: `500m` of CPUs, `6903Mi` of memory, `2`."""
     if resource == "cpu":
         millis = -(-amount * 1000 // ONE)
         return f"{millis}m" if millis % 1000 else str(millis // 1000)

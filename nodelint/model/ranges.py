@@ -31,7 +31,7 @@ class Releases(NamedTuple):
 
 
 def only(release: Version) -> Releases:
-    """One release alone."""
+    """Return one release alone."""
     return Releases(release, release)
 
 
@@ -41,11 +41,11 @@ def is_range(text: str) -> bool:
 
 
 def releases_in(text: str) -> tuple[Version, ...]:
-    """The known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
+    """Return the known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
 
-    A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors.
-    Of releases newer than all that are known, those that the range names are among them, and of a range of no others
-    the first. ValueError for what is not a range, and for one of releases that are not known and not newer.
+    A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors. Of
+    releases newer than all that are known, those that the range names are among them, and of a range of no others the
+    first. ValueError for what is not a range, and for one of releases that are not known and not newer.
     """
     found: set[Version] = set()
     for choice in text.split("||"):
@@ -65,7 +65,7 @@ def releases_in(text: str) -> tuple[Version, ...]:
 
 
 def _first(numbers: Sequence[str]) -> Version:
-    """The first release of those that a version stands for."""
+    """Return the first release of those that a version stands for."""
     padded = (*(int(number) for number in numbers if number), 0, 0)
     return Version(*padded[:3])
 
@@ -81,7 +81,7 @@ def _within(release: Version, sign: str, numbers: Sequence[str]) -> bool:
 
 
 def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
-    """Releases parted where something changes: what holds for the last of a run holds for all of it."""
+    """Return releases parted where something changes: what holds for the last of a run holds for all of it."""
     points = turning_points()
     found: list[Releases] = []
     for release in releases:
@@ -106,7 +106,7 @@ def joined(parts: Iterable[Releases]) -> tuple[Releases, ...]:
 
 @cache
 def turning_points() -> tuple[Version, ...]:
-    """Releases that differ from the one before in anything that is known here, oldest first."""
+    """Return releases that differ from the one before in anything that is known here, oldest first."""
     schemas = shipped("schemas")
     files = [os.path.join(DATA, f"{name}.json") for name in _TABLES]
     files += [os.path.join(schemas, name) for name in os.listdir(schemas) if name.endswith(".json")]

@@ -6,7 +6,8 @@ did otherwise in one release than in another.
 
 from __future__ import annotations
 
-from nodelint.base.caching import cache
+from functools import cache
+
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 
@@ -124,11 +125,11 @@ def judged_as(release: Version) -> str | None:
 
 
 def target(text: str) -> Version:
-    """The release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
+    """Return the release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
 
-    `next` is the minor version after `NEWEST`. A release newer than `NEWEST` is given back as it is, and one that
-    was never tagged too; the caller says so (`judged_as`) and facts are those of the nearest older
-    release, or of the next minor version. Before 1.0.0 or no version at all is a ValueError in words.
+    `next` is the minor version after `NEWEST`. A release newer than `NEWEST` is given back as it is, and one that was
+    never tagged too; the caller says so (`judged_as`) and facts are those of the nearest older release, or of the
+    next minor version. Before 1.0.0 or no version at all is a ValueError in words.
     """
     if text.strip() == "next":
         return Version(NEWEST.major, NEWEST.minor + 1, 0)
@@ -144,7 +145,7 @@ def target(text: str) -> Version:
 
 
 def early(text: str) -> Version | None:
-    """The release before 1.0.0 that a way can begin at: `0.37` is its last patch. None for any other text."""
+    """Return the release before 1.0.0 that a way can begin at: `0.37` is its last patch. None for any other text."""
     numbers = _numbers(text) or ()
     for row in table("support")["early"] if len(numbers) in (2, 3) else ():
         last = Version.parse(row["last"])
@@ -188,7 +189,7 @@ def _one_matches(part: str, release: Version) -> bool:
 
 
 def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
-    """The same for a Kubernetes version: `>=1.33`, `<1.35`."""
+    """Return the same for a Kubernetes version: `>=1.33`, `<1.35`."""
     return releases_match(spec, Version(version.major, version.minor, 0))
 
 
@@ -211,7 +212,7 @@ def has_defect(name: str, release: Version) -> bool:
 
 
 def fixed_for(name: str, release: Version) -> Version:
-    """The release to go to for the fix of a defect: in the same minor line, else the first above it."""
+    """Return the release to go to for the fix of a defect: in the same minor line, else the first above it."""
     fixed = [Version.parse(text) for text in table("versions")["defects"][name]["fixed"]]
     above = [fix for fix in fixed if fix > release]
     same = [fix for fix in above if fix[:2] == release[:2]]
@@ -219,7 +220,9 @@ def fixed_for(name: str, release: Version) -> Version:
 
 
 def supported(release: Version) -> KubernetesRange:
-    """The Kubernetes versions that a release supports; of one that is not known, those of the nearest older one."""
+    """Return the Kubernetes versions that a release supports; of one that is not known, those of the nearest older
+    one.
+    """
     found: dict[str, str] = {}
     for row in table("support")["early"] if release < OLDEST else ():
         if Version.parse(f"{row['minor']}.0") <= release:

@@ -11,10 +11,9 @@ from functools import cache, lru_cache
 from itertools import groupby
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.releases import NEWEST, Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -44,10 +43,10 @@ def is_integer(text: str) -> bool:
 
 
 def integer(text: str) -> int | None:
-    """The number that a label value stands for under a bound; None where it is not a number to Karpenter.
+    """Return the number that a label value stands for under a bound; None where it is not a number to Karpenter.
 
-    Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`,
-    `1e3`, `1_000` and ` 5` are not.
+    Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`, `1e3`, `1_000`
+    and ` 5` are not.
     """
     if not is_integer(text):
         return None
@@ -60,7 +59,7 @@ def integer(text: str) -> int | None:
 
 
 def _bound(text: str) -> int:
-    """The number of a bound. The controller trusts admission: to it nonsense is 0, and excess is clamped."""
+    """Return the number of a bound. The controller trusts admission: to it nonsense is 0, and excess is clamped."""
     number = integer(text)
     if number is not None:
         return number
@@ -71,7 +70,7 @@ def _bound(text: str) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def normalize(key: str) -> str:
-    """The key that Karpenter puts in place of one of its six aliases, or the key itself."""
+    """Return the key that Karpenter puts in place of one of its six aliases, or the key itself."""
     aliases = table("labels")["normalized"]
     return str(aliases.get(key, key))
 
@@ -103,13 +102,12 @@ class Requirement(NamedTuple):
         min_values: int | None = None,
         release: Version | None = None,
     ) -> Requirement:
-        """A requirement as it is written, read by the core of a Karpenter release (None: the newest).
+        """Return a requirement as it is written, read by the core of a Karpenter release (None: the newest).
 
-        The key is normalised. Values given to Exists or DoesNotExist are ignored. Of a bound the first
-        value counts.
+        The key is normalised. Values given to Exists or DoesNotExist are ignored. Of a bound the first value counts.
 
-        Raises ValueError for an operator that Karpenter has in no release and for a bound without a value:
-        admission refuses both.
+        Raise ValueError for an operator that Karpenter has in no release and for a bound without a value: admission
+        refuses both.
         """
         key = normalize(key)
         if operator == "In":
@@ -144,7 +142,7 @@ class Requirement(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """What Karpenter takes the requirement for. Bounds alone are Exists."""
+        """Return what Karpenter takes the requirement for. Bounds alone are Exists."""
         if self.complement:
             return "NotIn" if self.values else "Exists"
         return "In" if self.values else "DoesNotExist"
@@ -156,7 +154,7 @@ class Requirement(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
+        """Return how many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
         return MAX_INT - len(self.values) if self.complement else len(self.values)
 
     @property
@@ -169,7 +167,7 @@ class Requirement(NamedTuple):
         return (value in self.values) != self.complement and _within(value, self.greater_equal, self.less_equal)
 
     def intersect(self, other: Requirement) -> Requirement:
-        """What both allow together. The key is this one's; bounds of a finite result are forgotten."""
+        """Return what both allow together. The key is this one's; bounds of a finite result are forgotten."""
         lower, upper, empty = self._bounds(other)
         min_values = _largest(self.min_values, other.min_values)
         if empty:
@@ -194,7 +192,7 @@ class Requirement(NamedTuple):
         return self.intersect(other).length > 0
 
     def on_claim(self) -> Requirement:
-        """What a NodeClaim carries of it: bounds alone where there are any, and before 1.9.0 Gt without Lt.
+        """Return what a NodeClaim carries of it: bounds alone where there are any, and before 1.9.0 Gt without Lt.
 
         From `NodeSelectorRequirement` of core. It matters where no list of instance types goes with it: for a
         NodePool with `replicas`.
@@ -206,7 +204,7 @@ class Requirement(NamedTuple):
 
     @property
     def numbers_to_draw_from(self) -> int:
-        """How many numbers Karpenter draws a label's value from since 1.9.0: 0 where that ends the controller.
+        """Return how many numbers Karpenter draws a label's value from since 1.9.0: 0 where that ends the controller.
 
         `Any` of core, in 64 bits that wrap round. A requirement with values to choose from draws none: 1.
         """
@@ -247,7 +245,7 @@ class Requirements:
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
-        """The requirements that a map of labels stands for: each label In its value."""
+        """Return the requirements that a map of labels stands for: each label In its value."""
         return cls(Requirement.parse(key, "In", (value,)) for key, value in labels.items())
 
     def add(self, *requirements: Requirement) -> None:
@@ -257,13 +255,13 @@ class Requirements:
             self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)
 
     def copy(self) -> Requirements:
-        """The same requirements, to be added to on their own."""
+        """Return the same requirements, to be added to on their own."""
         twin = Requirements()
         twin._by_key.update(self._by_key)
         return twin
 
     def get(self, key: str) -> Requirement:
-        """The requirement of a key; Exists where none is defined."""
+        """Return the requirement of a key; Exists where none is defined."""
         found = self._by_key.get(key)
         return Requirement(key, True) if found is None else found
 
@@ -288,11 +286,11 @@ class Requirements:
         return f"Requirements([{', '.join(str(r) for r in self)}])"
 
     def keys(self) -> frozenset[str]:
-        """The keys that are defined."""
+        """Return the keys that are defined."""
         return frozenset(self._by_key)
 
     def intersects(self, incoming: Requirements) -> str | None:
-        """The first key on which two sets clash, None where they fit.
+        """Return the first key on which two sets clash, None where they fit.
 
         Keys that one of them lacks are ignored. So Karpenter asks whether an instance type fits a NodePool.
         """
@@ -305,10 +303,10 @@ class Requirements:
         return None
 
     def compatible(self, incoming: Requirements, allow_undefined: frozenset[str] = frozenset()) -> str | None:
-        """The first key for which the incoming requirements cannot be met here, None where all can.
+        """Return the first key for which the incoming requirements cannot be met here, None where all can.
 
-        A key that is not defined here meets NotIn and DoesNotExist alone, unless it is one of
-        `allow_undefined` (for a NodePool's pods: `well_known(version)`).
+        A key that is not defined here meets NotIn and DoesNotExist alone, unless it is one of `allow_undefined` (for
+        a NodePool's pods: `well_known(version)`).
         """
         for wanted in incoming:
             key = wanted.key
@@ -347,7 +345,7 @@ def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
 
 @cache
 def well_known(release: Version | None = None) -> frozenset[str]:
-    """The label keys that Karpenter on AWS knows itself in a release (None: the newest known).
+    """Return the label keys that Karpenter on AWS knows itself in a release (None: the newest known).
 
     From `labels.go` of Karpenter core and of the AWS provider at each release tag.
     """
@@ -356,7 +354,7 @@ def well_known(release: Version | None = None) -> frozenset[str]:
 
 @cache
 def well_known_since(key: str) -> Version | None:
-    """The release that brought a well-known label; None for a key that is not one."""
+    """Return the release that brought a well-known label; None for a key that is not one."""
     fact = table("labels")["well_known"].get(key)
     return None if fact is None else Version.parse(fact["since"])
 
@@ -375,7 +373,7 @@ def _within(value: str, lower: int | None, upper: int | None) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """A number as 64 bits keep it."""
+    """Return a number as 64 bits keep it."""
     return (number - MIN_INT) % 2**64 + MIN_INT
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from operator import itemgetter
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from nodelint.model.finding import Span
@@ -31,7 +31,7 @@ class SpanIndex:
             self._by_source[source] = [start for start, _, _ in triples], furthest, [thing for _, _, thing in triples]
 
     def near(self, place: Span) -> Iterator[Any]:
-        """What may share a character or a border with the place, the last first."""
+        """Yield what may share a character or a border with the place, the last first."""
         starts, furthest, things = self._by_source.get(id(place.source), ((), (), ()))
         at = bisect_right(starts, place.end) - 1
         while at >= 0 and furthest[at] >= place.start:

@@ -21,7 +21,7 @@ class EksSupport(NamedTuple):
 
 
 def day_number(day: str) -> int:
-    """The days from 1970-01-01 to a day such as `2026-10-23`; a month such as `2027-07` means its last day."""
+    """Return the days from 1970-01-01 to a day such as `2026-10-23`; a month such as `2027-07` means its last day."""
     year, month, *rest = (int(part) for part in day.split("-"))
     if not rest:
         year, month = (year, month + 1) if month < 12 else (year + 1, 1)
@@ -31,14 +31,16 @@ def day_number(day: str) -> int:
 
 
 def karpenter_support(release: Version) -> str | None:
-    """The end of support of a release's minor version, a day or a month; None where no end is known."""
+    """Return the end of support of a release's minor version, a day or a month; None where no end is known."""
     minor = f"{release.major}.{release.minor}"
     found = [row["until"] for row in table("support")["releases"] if row["minor"] == minor]
     return found[0] or None if found else None
 
 
 def supported_minors(today: int) -> list[str]:
-    """The minor versions of Karpenter that are supported on a day, oldest first, with `(LTS)` behind long ones."""
+    """Return the minor versions of Karpenter that are supported on a day, oldest first, with `(LTS)` behind long
+    ones.
+    """
     rows = table("support")["releases"]
     return [
         row["minor"] + (" (LTS)" if row["lts"] else "")
@@ -65,7 +67,9 @@ class PolicyModule(NamedTuple):
 
 
 def policy_module(source: str) -> PolicyModule | None:
-    """The module of a `source` in Terraform, such as `aws-ia/eks-blueprints-addons/aws`; None for any other."""
+    """Return the module of a `source` in Terraform, such as `aws-ia/eks-blueprints-addons/aws`; None for
+    any other.
+    """
     for row in table("support")["modules"]:
         if source == row["module"] or source.endswith(f"/{row['module']}"):
             v1 = row.get("v1", {})
@@ -78,7 +82,7 @@ def policy_module(source: str) -> PolicyModule | None:
 
 
 def eks_support(kubernetes: KubernetesVersion) -> EksSupport | None:
-    """How long EKS supports a version of Kubernetes; None for one of which no days are known."""
+    """Return how long EKS supports a version of Kubernetes; None for one of which no days are known."""
     for row in table("support")["eks"]:
         if KubernetesVersion.parse(row["minor"]) == kubernetes:
             return EksSupport(row["standard"], row["extended"])

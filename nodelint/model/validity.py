@@ -46,7 +46,8 @@ class Fault(NamedTuple):
 
 
 def faults(schema: str, values: object, root: Node | None, path: str) -> list[str]:
-    """What the schema of a name (`config`, `baseline`, `snapshot`) has against a file, in the order of the file.
+    """Return what the schema of a name (`config`, `baseline`, `snapshot`) has against a file, in the order of the
+    file.
 
     `root` is the file's content with its places; None where they are not known. A line begins with
     `path:line:column`, or with the keys that lead to the fault.
@@ -83,7 +84,7 @@ def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) ->
 
 
 def in_json(schema: str, path: str) -> list[str]:
-    """What is wrong with a JSON file, a line for each fault.
+    """Return what is wrong with a JSON file, a line for each fault.
 
     Nothing where it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
     """
@@ -126,7 +127,7 @@ def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
 
 
 def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
-    """What is wrong with a value that meets none of several schemas, where each is about the value itself."""
+    """Return what is wrong with a value that meets none of several schemas, where each is about the value itself."""
     if all(fault.validator == "required" for fault in error.context):
         ways = (" and ".join(f"`{name}`" for name in fault.validator_value) for fault in error.context)
         return f"{_list_choices(ways)} is missing"
@@ -160,14 +161,14 @@ def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
 
 
 def _described(schema: Mapping[str, Any]) -> str:
-    """What a text with a pattern is, in the words of its schema."""
+    """Return what a text with a pattern is, in the words of its schema."""
     words = str(schema.get("description", f"text that matches `{schema['pattern']}`"))
     words = words.partition(". ")[0].removesuffix(".")
     return words[0].lower() + words[1:]
 
 
 def _keys(path: tuple[str | int, ...]) -> str:
-    """Where a fault is in a file whose places are not known: `regions[0].asked[2]: `."""
+    """Return where a fault is in a file whose places are not known: `regions[0].asked[2]: `."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return f"{steps.removeprefix('.')}: " if steps else ""
 

@@ -95,7 +95,7 @@ def _list_limits(side: Read) -> list[Gap]:
 
 def _differ(sides: tuple[Read, Read]) -> bool:
     """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
-    from nodelint.files.discover import may_hold_objects
+    from nodelint.files.file_kinds import may_hold_objects
 
     contents: list[dict[str, bytes | str]] = []
     for side in sides:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 from nodelint.forms.registry import TABLE

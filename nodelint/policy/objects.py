@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import NodePool
 from nodelint.model.providers import EVERY
 from nodelint.rule.definition import Rule
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, Literal
 
     Action = Literal["audit", "deny"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from collections.abc import Sequence
+
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from nodelint.files.discover import is_readme
+from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, About, Evidence
 from nodelint.model.releases import Version
@@ -43,7 +43,7 @@ _VARIABLE = r"`(?:\"?\$\{?)?(?:var\.)?[A-Za-z_]\w*\}?\"?`"
 
 
 class Stated:
-    """All that was found, asked by path."""
+    """All statements of releases that were found in the files, asked for by path."""
 
     def __init__(self, evidence: Iterable[Evidence]) -> None:
         unique: dict[tuple[About, str, int, str], Evidence] = {}
@@ -64,10 +64,10 @@ class Stated:
         return bool(self.all or self._no_release or self._not_known)
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
-        """The evidence for what a file holds, one piece for each release; several where they disagree.
+        """Return the evidence for what a file holds, one piece for each release; several where they disagree.
 
-        The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether
-        it lies in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether it lies
+        in that very folder, and not beside the object's. `least` leaves out what is about older releases of
         Karpenter, for objects that none of them serves.
         """
         if path == "-":
@@ -78,7 +78,8 @@ class Stated:
         return self._found[key]
 
     def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
-        """What root modules of Terraform themselves state: each by its folder, or the file of variables of a build.
+        """Return what root modules of Terraform themselves state: each by its folder, or the file of variables of a
+        build.
 
         What a root states is about what it builds, wherever the files of its modules are.
         """
@@ -94,7 +95,8 @@ class Stated:
         return tuple(found.values())
 
     def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """What states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be it.
+        """Return what states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be
+        it.
 
         That is a version that Karpenter never had, and one that is older than `least`.
         """
@@ -147,7 +149,7 @@ class Stated:
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
+        """Return the deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
         if folders not in self._roots:
             shared = (self._shared(folders, evidence) for evidence in self.all if evidence.about == "karpenter")
             depth = max((depth for depth in shared if depth is not None), default=None)
@@ -155,7 +157,9 @@ class Stated:
         return self._roots[folders]
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
-        """How many folders a place and a piece of evidence share; None where it says nothing about the place."""
+        """Return how many folders a place and a piece of evidence share; None where it says nothing about
+        the place.
+        """
         theirs = self._folders[evidence]
         shared = _shared(folders, theirs)
         name = os.path.basename(evidence.path).partition(".")[0]
@@ -193,7 +197,7 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 
 
 def evidence_of(sources: Iterable[Source]) -> Stated:
-    """What files state. What refers to others is looked up when all are known."""
+    """Return what files state. A statement that refers to others is resolved when all are known."""
     sources = list(sources)
     found: list[Evidence] = []
     references: dict[FormRow, list[object]] = {}

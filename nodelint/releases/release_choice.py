@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.releases import OLDEST
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.evidence import Evidence
+from nodelint.model.releases import OLDEST, KubernetesVersion
 
 if TYPE_CHECKING:
-    from nodelint.model.evidence import Evidence
     from nodelint.model.ranges import Releases
-    from nodelint.model.releases import KubernetesVersion
 
 
 class Chosen(NamedTuple):
@@ -31,7 +29,7 @@ class Chosen(NamedTuple):
 
     @property
     def bare(self) -> Chosen:
-        """The same without what states it."""
+        """Return the same releases without the lines that state them."""
         return Chosen(self.karpenter, self.kubernetes)
 
     @property
@@ -46,5 +44,5 @@ class Chosen(NamedTuple):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What sorts by Karpenter's release first."""
+        """Return a key that sorts by Karpenter's release first."""
         return (self.karpenter, self.kubernetes or ())

@@ -33,7 +33,7 @@ _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
 
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
-    """What the lines of a text state; comments are passed over."""
+    """Yield what the lines of a text state; comments are passed over."""
     joined = join_lines(text) if "helm" in text else text
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
@@ -61,7 +61,9 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) -> Iterator[Evidence]:
-    """What a command installs whose version is a variable: by its value in the same text, else it is not known."""
+    """Yield what a command installs whose version is a variable: by its value in the same text, else it is
+    not known.
+    """
     written = re.compile(_HELM_WRITTEN).search(joined, *command.span())
     if written is None or _is_comment(text, command.start()):
         return
@@ -79,7 +81,7 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
 
 
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
-    """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
+    """Yield what the helm commands of a README install, by a version or by a variable: the weakest evidence."""
     joined = join_lines(text)
     for command in helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
@@ -93,7 +95,9 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _tables(path: str, text: str) -> Iterator[Evidence]:
-    """What tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of versions."""
+    """Yield what tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of
+    versions.
+    """
     tables = [(match.start(), match[1].strip()) for match in re.finditer(_TABLE, text)]
     for match in re.finditer(_PIN, text):
         table = next((name for at, name in reversed(tables) if at < match.start()), "")

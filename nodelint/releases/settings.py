@@ -34,7 +34,7 @@ class StatedSetting(NamedTuple):
 
 
 class ControllerFacts:
-    """The settings of the controller that counts for an object, as far as files state them."""
+    """The settings of the controller that manages an object, as far as files state them."""
 
     def __init__(self, stated: Sequence[StatedSetting], release: Version) -> None:
         self._stated = stated
@@ -49,7 +49,8 @@ class ControllerFacts:
         return {"true": True, "false": False}.get(value.lower()) if value is not None else None
 
     def setting(self, variable: str) -> str | None:
-        """The value of a setting by its variable, such as `MIN_VALUES_POLICY`; None where no file states one value.
+        """Return the value of a setting by its variable, such as `MIN_VALUES_POLICY`; None where no file states one
+        value.
 
         So it is where the release knows no such setting.
         """
@@ -76,7 +77,7 @@ class StatedSettings:
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:
-        """All installations of the controller."""
+        """Return all installations of the controller."""
         return self._find()
 
     @cached_property
@@ -84,7 +85,7 @@ class StatedSettings:
         return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
-        """Those of the files that share the deepest folder with a path."""
+        """Return those of the files that share the deepest folder with a path."""
         folders = _folders(path)
         near: dict[int, list[StatedSetting]] = {}
         for setting in self._stated_settings:
@@ -93,7 +94,7 @@ class StatedSettings:
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
-    """The settings that one installation states."""
+    """Yield the settings that one installation states."""
     folders = _folders(install.at.source.path)
     for setting in install.settings:
         variable = setting.variable

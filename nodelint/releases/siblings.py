@@ -33,7 +33,7 @@ def is_about_sibling(
 
 
 def objects_in(folder: str) -> frozenset[tuple[str, str]]:
-    """The kinds and names of the NodePools and EC2NodeClasses in the files of a folder."""
+    """Return the kinds and names of the NodePools and EC2NodeClasses in the files of a folder."""
     found: set[tuple[str, str]] = set()
     try:
         listed = sorted(name for name in gate.names(folder) if name.endswith(_MANIFESTS))[:_MOST_FILES]

@@ -10,9 +10,6 @@ from nodelint.model.support import day_number
 OLD = 90
 """Days after which facts are reported as old if the user asks for details."""
 
-VERY_OLD = 365
-"""Days after which every run says that facts are old."""
-
 NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", "may be newer than the catalogue")
 """How the reasons end that newer facts about instance types may settle."""
 

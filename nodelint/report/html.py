@@ -12,15 +12,15 @@ import re
 from collections import Counter
 from html import escape
 
-from nodelint.base.printable import printable, screened, writable
+from nodelint.base.printable import printable
 from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.model.finding import SEVERITIES, span_of, written_place
 from nodelint.model.messages import counted
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
-from nodelint.report.plan_page import SCRIPT, STYLE
+from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.run_info import headline, shown_path
-from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PAGE, rule_page
 from nodelint.report.summary import summary_text
 
@@ -57,33 +57,21 @@ main>h2{margin-top:1.5rem}
 
 def render(report: Report, run: Run) -> str:
     """Return the page: the verdict, a table of all objects, the findings, and what was not judged."""
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">"
-        f"<title>nodelint check</title><style>{STYLE}{_OWN_STYLE}</style></head><body><main>"
-        f"<h1>nodelint check</h1><p class=lead>{_inline(_sentence(headline(report, run.files, run.unread)))}</p>"
-        f"{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
-        f"</main><script>{SCRIPT}</script></body></html>\n"
-    )
-    return screened(writable(page))
+    lead = _inline(_sentence(headline(report, run.files, run.unread)))
+    body = f"{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
+    return html_page("nodelint check", lead, body, _OWN_STYLE)
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _text(text: str) -> str:
-    return escape(printable(text))
-
-
 def _inline(text: str) -> str:
     """Return a message as HTML. Text between backticks becomes code; unpaired backticks stay."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return _text(text)
-    return "".join(f"<code>{_text(part)}</code>" if n % 2 else _text(part) for n, part in enumerate(parts))
+        return escaped(text)
+    return "".join(f"<code>{escaped(part)}</code>" if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
 def _place(span: Span, run: Run) -> str:
@@ -123,11 +111,11 @@ def _object(obj: Object, counts: Counter[str], run: Run) -> str:
         f"<td class='number {word if counts[word] else ''}'>{counts[word] or '–'}</td>" for word in SEVERITIES
     )
     place = _place(span_of(written_place(obj.name_node)), run)
-    name = _text(obj.label)
+    name = escaped(obj.label)
     if any(counts.values()):
         path = shown_path(span_of(written_place(obj.name_node)).source.path, run.root)
         name = f'<a href="#{_anchor(os.path.dirname(path) or ".", obj.label)}">{name}</a>'
-    return f"<tr><td>{name}<br><code class=quiet>{_text(place)}</code></td>{cells}</tr>"
+    return f"<tr><td>{name}<br><code class=quiet>{escaped(place)}</code></td>{cells}</tr>"
 
 
 def _anchor(folder: str, name: str) -> str:
@@ -146,10 +134,10 @@ def _findings(report: Report, run: Run) -> str:
         folders.setdefault(folder, {}).setdefault(name, []).append(group)
     parts = []
     for folder, objects in folders.items():
-        parts.append(f"<h2 class=folder>{_text(folder)}</h2>")
+        parts.append(f"<h2 class=folder>{escaped(folder)}</h2>")
         for name, groups in objects.items():
             ordered = sorted(groups, key=lambda group: SEVERITIES.index(group.first_line[0].severity))
-            title = f'<h3 class=object id="{_anchor(folder, name)}">{_text(name)}</h3>'
+            title = f'<h3 class=object id="{_anchor(folder, name)}">{escaped(name)}</h3>'
             parts.append(title + "".join(_finding(group, run) for group in ordered))
     return "".join(parts)
 
@@ -158,38 +146,38 @@ def _finding(group: FindingGroup, run: Run) -> str:
     first = group.first_line[0]
     extent = f" ({group.extent})" if group.extent else ""
     messages = "".join(
-        f"<p><span class=word>{result.severity}</span> {_inline(result.message)}{_text(extent)}</p>"
+        f"<p><span class=word>{result.severity}</span> {_inline(result.message)}{escaped(extent)}</p>"
         for result in group.first_line
     )
     advice = "".join(f"<p>{_inline(line)}</p>" for line in first.finding.advice)
     return (
         f"<article class={first.severity}>{messages}"
-        f"<p class=quiet><code>{_text(_place(first.span, run))}</code> {_rule(first)}</p>"
+        f"<p class=quiet><code>{escaped(_place(first.span, run))}</code> {_rule(first)}</p>"
         f"{_excerpts(group)}{advice}{_fix(group)}{_suggestions(first)}{_places(group, run)}</article>"
     )
 
 
 def _rule(result: Result) -> str:
     address = rule_page(result.rule)
-    name = _text(result.rule.name)
+    name = escaped(result.rule.name)
     return f'<a href="{escape(address)}">{name}</a>' if address else f"nodelint rule {name}"
 
 
 def _excerpts(group: FindingGroup) -> str:
     """Return the marked lines of the file, then those of other files that are related."""
     first = group.first_line[0]
-    marks = [Mark(result.span, own=True) for result in group.first_line]
+    underlines = [Underline(result.span, own=True) for result in group.first_line]
     others: dict[int, list[Also]] = {}
     for also in first.finding.also:
         if also.span.source is first.span.source:
-            marks.append(Mark(also.span, also.message))
+            underlines.append(Underline(also.span, also.message))
         else:
             others.setdefault(id(also.span.source), []).append(also)
-    shown = _pre(excerpt(first.span.source, marks, PAGE))
+    shown = _pre(excerpt(first.span.source, underlines, PAGE))
     for related in others.values():
         source = related[0].span.source
-        rows = excerpt(source, [Mark(also.span, also.message) for also in related], PAGE)
-        shown += f"<p class=quiet><code>{_text(source.path)}</code></p>{_pre(rows)}"
+        rows = excerpt(source, [Underline(also.span, also.message) for also in related], PAGE)
+        shown += f"<p class=quiet><code>{escaped(source.path)}</code></p>{_pre(rows)}"
     return shown
 
 
@@ -232,7 +220,7 @@ def _places(group: FindingGroup, run: Run) -> str:
     spans = [result.span for results in group.places().values() for result in results]
     if not spans:
         return ""
-    listed = ", ".join(f"<code>{_text(_place(span, run))}</code>" for span in spans[:_PLACES])
+    listed = ", ".join(f"<code>{escaped(_place(span, run))}</code>" for span in spans[:_PLACES])
     more = f" and {counted(len(spans) - _PLACES, 'more place')}" if len(spans) > _PLACES else ""
     return f"<p>also at {listed}{more}</p>"
 
@@ -253,7 +241,5 @@ def _unjudged(report: Report, run: Run) -> str:
 
 def _summary(report: Report, run: Run) -> Iterator[str]:
     """Yield the lines above the verdict of the text report, which say what was not judged and why."""
-    lines: Sequence[str] = summary_text(
-        report, run.files, run.facts, True, run.applied, run.refused, unread=run.unread, verbose=True
-    ).split("\n")[:-1]
+    lines: Sequence[str] = summary_text(report, run, verbose=True).split("\n")[:-1]
     yield from (line.strip() for line in lines)

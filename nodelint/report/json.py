@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.engine import Report, Result
@@ -10,24 +9,15 @@ from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
-from nodelint.report.summary import Basis
+from nodelint.report.run_info import Basis
 
 if TYPE_CHECKING:
-    from nodelint.inventory.unread_forms import Unread
-    from nodelint.lint.older_release import Older
+    from nodelint.report.run_info import Run
 
 
-def check_json(
-    report: Report,
-    files: int,
-    facts: Basis | None,
-    unreadable: Sequence[tuple[str, str]] = (),
-    applied: Sequence[Result] = (),
-    refused: Sequence[tuple[Result, str]] = (),
-    older: Older | None = None,
-    unread: Sequence[Unread] = (),
-) -> dict[str, Any]:
-    """The whole report as plain values."""
+def check_json(report: Report, run: Run) -> dict[str, Any]:
+    """Return the whole report as plain values."""
+    older = run.older
     return {
         "version": 1,
         "findings": [_finding(result, report) for result in report.results],
@@ -44,7 +34,7 @@ def check_json(
         ],
         "coverage": coverage_json(cover(report)),
         "summary": {
-            "files": files,
+            "files": run.files,
             "objects": len(report.objects),
             "unjudged": report.unjudged,
             "errors": report.number_of("error"),
@@ -53,18 +43,19 @@ def check_json(
             "fixable": {
                 safety: sum(r.fixable and r.safety == safety for r in report.results) for safety in ("safe", "unsafe")
             },
-            "fixed": len(applied),
+            "fixed": len(run.applied),
             "refused": [
-                {"rule": result.rule.name, "path": result.span.source.path, "reason": why} for result, why in refused
+                {"rule": result.rule.name, "path": result.span.source.path, "reason": why}
+                for result, why in run.refused
             ],
-            "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
+            "unreadable": [{"path": path, "reason": reason} for path, reason in run.unreadable],
             **_versions(report),
             "unread": [
                 {"kind": place.kind, "paths": list(place.files), "objects": place.objects, "flag": place.way}
-                for place in unread
+                for place in run.unread
             ],
             "older": older and {**older._asdict(), "release": str(older.release)},
-            "facts": _facts(facts) if facts else None,
+            "facts": _facts(run.facts) if run.facts else None,
         },
     }
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import timedelta
 from html import escape
 
-from nodelint.base.printable import printable, screened, writable
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.outcome import Findings
@@ -34,7 +33,7 @@ from nodelint.report.plan_blocks import (
     tone_of,
     workload_headline,
 )
-from nodelint.report.plan_page import SCRIPT, STYLE
+from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.plan_text import price
 
 TYPE_CHECKING = False
@@ -58,35 +57,24 @@ def plan_html(plan: Plan, findings: Findings) -> str:
     pool_blocks = blocks(plan)
     pools = "".join(_block(number, block) for number, block in enumerate(pool_blocks))
     classes = "".join(map(_class, plan.class_plans))
-    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in moves_in_words(plan))
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">"
-        f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
-        f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
-        f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
+    notes = "".join(f"<p class=quiet>{escaped(line)}</p>" for line in moves_in_words(plan))
+    body = (
+        f"<p class=quiet>{escaped(releases_of(plan))}</p>{notes}"
         f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_cost(plan)}{_uncompared(plan)}{_findings(findings)}"
-        f"</main><script>{SCRIPT}</script></body></html>\n"
     )
-    return screened(writable(page))
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))
+    return html_page("nodelint plan", escaped(headline_of_plan(plan)), body)
 
 
 def _code(text: str) -> str:
-    return f"<code>{_text(text)}</code>"
+    return f"<code>{escaped(text)}</code>"
 
 
 def _index(pool_blocks: Sequence[PoolBlock]) -> str:
     if len(pool_blocks) < 2:
         return ""
     rows = "".join(
-        f'<li class={tone_of(block.first)}><a href="#pool-{number}">{_text(block.names)}{_label(block)}</a> '
-        f"<span>{_text(headline(block.first))}</span></li>"
+        f'<li class={tone_of(block.first)}><a href="#pool-{number}">{escaped(block.names)}{_label(block)}</a> '
+        f"<span>{escaped(headline(block.first))}</span></li>"
         for number, block in enumerate(pool_blocks)
     )
     return f"<ul class=index>{rows}</ul>"
@@ -95,20 +83,20 @@ def _index(pool_blocks: Sequence[PoolBlock]) -> str:
 def _label(block: PoolBlock) -> str:
     """What the one pool of a block is built with: several may have its name."""
     label = label_of(block.first.pool.source) if len(block.pools) == 1 else ""
-    return f" <small>with {_text(label)}</small>" if label else ""
+    return f" <small>with {escaped(label)}</small>" if label else ""
 
 
 def _sign(change: Change) -> str:
     sign = SIGNS[change].strip()
-    return f"<span class=sign>{_text(sign)}</span> " if sign else ""
+    return f"<span class=sign>{escaped(sign)}</span> " if sign else ""
 
 
 def _block(number: int, block: PoolBlock) -> str:
     first = block.first
     places = ", ".join(pool_place(pool) for pool in block.pools)
     parts = [
-        f"<h2>{_sign(first.change)}{_text(block.names)}</h2>",
-        *(f"<p class=verdict>{_text(words)}</p>" for words in headline_rows(first)),
+        f"<h2>{_sign(first.change)}{escaped(block.names)}</h2>",
+        *(f"<p class=verdict>{escaped(words)}</p>" for words in headline_rows(first)),
         f"<p class=quiet>{_code(places)}</p>",
         *_refused(first),
         _reasons(first),
@@ -118,12 +106,12 @@ def _block(number: int, block: PoolBlock) -> str:
     for pool in block.pools:
         own = "".join(
             (
-                f"<p>{_text(nodes_in_words(pool))}</p>" if pool.nodes is not None else "",
+                f"<p>{escaped(nodes_in_words(pool))}</p>" if pool.nodes is not None else "",
                 _roll(pool.roll) if pool.roll is not None else "",
                 *(() if pool.deleted else (_funnels(pool), _images(pool), _types(pool))),
             )
         )
-        parts.append(f"<h3>{_text(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
+        parts.append(f"<h3>{escaped(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
     return f'<section class="pool {tone_of(first)}" id="pool-{number}">{"".join(parts)}</section>'
 
 
@@ -132,8 +120,8 @@ def _class(plan: ClassPlan) -> str:
     text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
     return (
         f'<section class="pool {plan.verdict.replaced}">'
-        f"<h2>{_sign(plan.pair.change)}EC2NodeClass {_text(text)}</h2>"
-        f"<p class=verdict>{_text(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
+        f"<h2>{_sign(plan.pair.change)}EC2NodeClass {escaped(text)}</h2>"
+        f"<p class=verdict>{escaped(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
         f"{_reasons(plan)}</section>"
     )
 
@@ -142,7 +130,7 @@ def _effects(pool: PoolPlan) -> str:
     if not pool.effects:
         return ""
     rows = "".join(
-        f"<tr><td>{_code(effect.field)}</td><td>{_changed(effect.change)}</td><td>{_text(effect.what)}</td>"
+        f"<tr><td>{_code(effect.field)}</td><td>{_changed(effect.change)}</td><td>{escaped(effect.what)}</td>"
         f"<td>{_code(place_of(effect.at))}</td></tr>"
         for effect in pool.effects
     )
@@ -159,9 +147,9 @@ def _workloads(plan: Plan) -> str:
         return ""
     rows = ""
     for change in plan.workloads:
-        why = "".join(f"<br>{_code(pool)}: {_text(reason)}" for pool, reason in change.reasons)
+        why = "".join(f"<br>{_code(pool)}: {escaped(reason)}" for pool, reason in change.reasons)
         place = _code(place_of(change.place))
-        rows += f"<tr><td>{_code(change.workload.label)}</td><td>{_text(workload_headline(change))}{why}</td>"
+        rows += f"<tr><td>{_code(change.workload.label)}</td><td>{escaped(workload_headline(change))}{why}</td>"
         rows += f"<td>{place}</td></tr>"
     head = "<tr><th>workload</th><th>what happens to its pods</th><th>line</th></tr>"
     return f"<section><h2>Workloads</h2><div class=scroll><table>{head}{rows}</table></div></section>"
@@ -172,7 +160,7 @@ def _cost(plan: Plan) -> str:
         return ""
     from nodelint.report.plan_cost import cost_lines
 
-    items = "".join(f"<li>{_text(line)}</li>" for line in cost_lines(plan.cost))
+    items = "".join(f"<li>{escaped(line)}</li>" for line in cost_lines(plan.cost))
     return f"<section><h2>Cost</h2><ul>{items}</ul></section>"
 
 
@@ -181,8 +169,8 @@ def _uncompared(plan: Plan) -> str:
     if not places:
         return ""
     rows = "".join(
-        f"<tr><td>{'changed' if place.decides else ''}</td><td>{_text(place.subject)}</td>"
-        f"<td>{_text(place.reason)}</td><td>{_code(place_of(place.at))}</td></tr>"
+        f"<tr><td>{'changed' if place.decides else ''}</td><td>{escaped(place.subject)}</td>"
+        f"<td>{escaped(place.reason)}</td><td>{_code(place_of(place.at))}</td></tr>"
         for place in sorted(places, key=lambda place: not place.decides)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
@@ -192,16 +180,16 @@ def _uncompared(plan: Plan) -> str:
 
 def _refused(plan: PoolPlan) -> Iterator[str]:
     for refusal in plan.refused:
-        yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {_text(refusal.message)}</p>"
+        yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {escaped(refusal.message)}</p>"
 
 
 def _reasons(plan: PoolPlan | ClassPlan) -> str:
     rows = "".join(
-        f"<tr><td>{_text(reason.reason)}{f' ({share_of(reason)})' if share_of(reason) else ''}</td>"
+        f"<tr><td>{escaped(reason.reason)}{f' ({share_of(reason)})' if share_of(reason) else ''}</td>"
         f"<td>{_code(reason.field)}</td><td>{_changed(reason.change)}</td><td>{_code(place_of(reason.at))}</td></tr>"
         for reason in plan.verdict.reasons
     )
-    notes = "".join(f"<p>{_text(note)}</p>" for note in notes_of(plan))
+    notes = "".join(f"<p>{escaped(note)}</p>" for note in notes_of(plan))
     if not rows:
         return notes
     head = "<tr><th>reason</th><th>field</th><th>value</th><th>line</th></tr>"
@@ -220,7 +208,7 @@ def _week(found: Pace, nodes: int | None) -> str:
         title = f"{interval.start:%a %H:%M} to {interval.end:%a %H:%M} UTC: {'none' if interval.closed else limits}"
         bars.append(f'<i class={kind} style="width:{share:.3f}%" title="{escape(title)}"></i>')
     days = "".join(f"<span>{start + timedelta(days=day):%a}</span>" for day in range(7))
-    items = "".join(f"<li>{_text(word)}</li>" for word in words(found, nodes))
+    items = "".join(f"<li>{escaped(word)}</li>" for word in words(found, nodes))
     return (
         '<h3>How fast</h3><div class=week role=img aria-label="The coming week of disruption budgets">'
         f"{''.join(bars)}</div><div class=days>{days}</div><p class=quiet>From {start:%a %d %b %H:%M} UTC: "
@@ -232,7 +220,7 @@ def _week(found: Pace, nodes: int | None) -> str:
 
 def _roll(found: Roll) -> str:
     """How the nodes that the cluster has go, and what blocks them."""
-    items = "".join(f"<li>{_text(line)}</li>" for line in describe_roll(found))
+    items = "".join(f"<li>{escaped(line)}</li>" for line in describe_roll(found))
     return f"<h3>The nodes that run now</h3><ul>{items}</ul>"
 
 
@@ -245,7 +233,7 @@ def _funnels(plan: PoolPlan) -> str:
     prices = "not known"
     if launched.cheapest_known:
         prices = f"{price(launched.cheapest_before)} before, {price(launched.cheapest_after)} after"
-    return f"<h3>What it can launch</h3><div class=funnels>{boxes}</div><p>Cheapest on demand: {_text(prices)}</p>"
+    return f"<h3>What it can launch</h3><div class=funnels>{boxes}</div><p>Cheapest on demand: {escaped(prices)}</p>"
 
 
 def _funnel(side: Resolution) -> str:
@@ -256,7 +244,7 @@ def _funnel(side: Resolution) -> str:
     rows.append(("with an image", len(side.launchable)))
     return "".join(
         f'<div class=step><i style="width:{left / max(total, 1) * 100:.2f}%"></i><b>{left:,}</b>'
-        f"<span>{_text(what)}</span></div>"
+        f"<span>{escaped(what)}</span></div>"
         for what, left in rows
     )
 
@@ -296,13 +284,13 @@ def _type(what: str, name: str, side: Resolution | None) -> str:
         labels.get("karpenter.k8s.aws/instance-memory", ""),
         "" if cost is None else f"{cost:.4f}",
     )
-    return f"<tr class={what}>{''.join(f'<td>{_text(cell)}</td>' for cell in cells)}</tr>"
+    return f"<tr class={what}>{''.join(f'<td>{escaped(cell)}</td>' for cell in cells)}</tr>"
 
 
 def _findings(findings: Findings) -> str:
     rows = "".join(
         f"<tr><td>{what}</td><td>{result.severity}</td><td>{_code(place_of(result.finding.at))}</td>"
-        f"<td>{_code(result.rule.name)}</td><td>{_text(result.finding.message)}</td></tr>"
+        f"<td>{_code(result.rule.name)}</td><td>{escaped(result.finding.message)}</td></tr>"
         for what, results in (("new", findings.new), ("gone", findings.gone))
         for result in results
     )

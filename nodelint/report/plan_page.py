@@ -1,6 +1,10 @@
-"""Style and script of the page that `plan_html` writes."""
+"""The frame of every page of HTML: style, script, and the policy that lets the page load nothing."""
 
 from __future__ import annotations
+
+from html import escape
+
+from nodelint.base.printable import printable, screened, writable
 
 STYLE = """
 :root{color-scheme:light dark;--back:#fff;--ink:#1b1f24;--quiet:#59636e;--line:#d1d9e0;--card:#f6f8fa;--bar:#0969da;
@@ -60,3 +64,22 @@ for (const box of document.querySelectorAll(".filter")) {
   });
 }
 """
+
+
+def html_page(title: str, lead: str, body: str, own_style: str = "", has_script: bool = True) -> str:
+    """Return a whole page. `title` is plain text; `lead`, the sentence below it, and `body` are HTML."""
+    sources = "default-src 'none'; style-src 'unsafe-inline'" + ("; script-src 'unsafe-inline'" if has_script else "")
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{sources}">'
+        f"<title>{escaped(title)}</title><style>{STYLE}{own_style}</style></head><body><main>"
+        f"<h1>{escaped(title)}</h1><p class=lead>{lead}</p>{body}"
+        f"</main>{f'<script>{SCRIPT}</script>' if has_script else ''}</body></html>\n"
+    )
+    return screened(writable(page))
+
+
+def escaped(text: object) -> str:
+    """Return plain text as HTML."""
+    return escape(printable(str(text)))

@@ -8,9 +8,7 @@ follows the reader's light or dark theme.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
-from nodelint.base.printable import printable, screened, writable
 from nodelint.karpenter.resolve.pool_overlap import turn
 from nodelint.model.finding import label_of
 from nodelint.model.keys import ARCH, CPU, MEMORY
@@ -19,7 +17,7 @@ from nodelint.model.money import HOURS_A_MONTH, dollars
 from nodelint.model.providers import providers_key
 from nodelint.report.explain_facts import zones
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.plan_page import STYLE
+from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.pools_page import POOLS_STYLE
 from nodelint.report.price_chart import SHAPES, Point, price_chart
 
@@ -48,23 +46,12 @@ def pools_html(
     ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
     sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(title)}</title><style>{STYLE}{POOLS_STYLE}</style></head><body><main>"
-        f"<h1>{_text(title)}</h1><p class=lead>{_text(_lead(ordered, fits))}</p>"
-        f"{_index(ordered)}{''.join(sections)}</main></body></html>\n"
-    )
-    return screened(writable(page))
-
-
-def _text(text: object) -> str:
-    return escape(printable(str(text)))
+    body = f"{_index(ordered)}{''.join(sections)}"
+    return html_page(title, escaped(_lead(ordered, fits)), body, POOLS_STYLE, has_script=False)
 
 
 def _code(text: object) -> str:
-    return f"<code>{_text(text)}</code>"
+    return f"<code>{escaped(text)}</code>"
 
 
 def _name(resolution: Resolution) -> str:
@@ -84,7 +71,7 @@ def _index(resolutions: Sequence[Resolution]) -> str:
     if len(resolutions) < 2:
         return ""
     rows = "".join(
-        f'<li><a href="#pool-{number}">{_text(_name(r))}</a> <span class=count>{_types_left(r)}</span></li>'
+        f'<li><a href="#pool-{number}">{escaped(_name(r))}</a> <span class=count>{_types_left(r)}</span></li>'
         for number, r in enumerate(resolutions)
     )
     return f"<ul class=index>{rows}</ul>"
@@ -113,18 +100,18 @@ def _workload(fit: WorkloadFit) -> str:
         taken = ", ".join(_code(verdict.pool.name) for verdict in taking[:6])
         taken += f" and {len(taking) - 6:,} more" if len(taking) > 6 else ""
     elif fit.ignored is not None:
-        taken = _text(fit.ignored.message)
+        taken = escaped(fit.ignored.message)
     else:
         taken = "no pool that is known for certain" if fit.possible else "no pool"
     if not fit.decided:
-        taken += f"<br><span class=quiet>not decided: {_text(short(fit.unknown[0].reason, 160))}</span>"
+        taken += f"<br><span class=quiet>not decided: {escaped(short(fit.unknown[0].reason, 160))}</span>"
     refused = [verdict for verdict in fit.verdicts if verdict.refusal is not None] if fit.ignored is None else []
     why = "".join(map(_refusal, refused[:6]))
     why += f"<div class=quiet>and {len(refused) - 6:,} more</div>" if len(refused) > 6 else ""
     label = label_of(fit.workload.source)
     place = object_place(fit.workload) + (f" with {label}" if label else "")
     return (
-        f"<tr class={tone}><td><b>{_text(fit.workload.label)}</b><br>{_code(place)}</td>"
+        f"<tr class={tone}><td><b>{escaped(fit.workload.label)}</b><br>{_code(place)}</td>"
         f"<td class=taken>{taken}</td><td>{why}</td></tr>"
     )
 
@@ -137,9 +124,8 @@ def _refusal(verdict: PoolVerdict) -> str:
     explanation = refusal.explanation
     text = explanation.text if explanation is not None else refusal.message
     places = ", ".join(dict.fromkeys(place_line(node) for node in refusal_places(refusal, explanation)))
-    return (
-        f"<div><b>{_text(verdict.pool.name)}</b>: {_text(short(text, 240))} {_code(places) if places else ''}</div>"
-    )
+    where = _code(places) if places else ""
+    return f"<div><b>{escaped(verdict.pool.name)}</b>: {escaped(short(text, 240))} {where}</div>"
 
 
 def _cost(cost: FleetCost | None) -> Iterator[str]:
@@ -147,21 +133,21 @@ def _cost(cost: FleetCost | None) -> Iterator[str]:
         return
     from nodelint.report.cost import headline, node_words, prices_text, workload_shares
 
-    parts = [f"<p class=lead>{_text(_sentence(headline(cost)))}</p>"]
+    parts = [f"<p class=lead>{escaped(_sentence(headline(cost)))}</p>"]
     if cost.most is not None and cost.most.nodes:
-        items = "".join(f"<li>{_text(node_words(node))}</li>" for node in cost.most.nodes[:30])
+        items = "".join(f"<li>{escaped(node_words(node))}</li>" for node in cost.most.nodes[:30])
         parts.append(f"<ul>{items}</ul>")
         shares = workload_shares(cost)
         most = max((share[3] for share in shares), default=0.0)
         parts += [
             f'<div class=step><i style="width:{share / most * 100 if most else 0:.2f}%"></i>'
-            f"<b>{_text(dollars(share * HOURS_A_MONTH))}</b><span>{_text(label)}, {_text(pods)}"
-            f"{f': {_text(words)}' if ' to ' in words else ''}</span></div>"
+            f"<b>{escaped(dollars(share * HOURS_A_MONTH))}</b><span>{escaped(label)}, {escaped(pods)}"
+            f"{f': {escaped(words)}' if ' to ' in words else ''}</span></div>"
             for label, pods, words, share in shares[:30]
         ]
     lines = [*(f"Not counted: {reason}" for reason in cost.not_counted), prices_text(cost)]
     lines += map(_sentence, cost.notes)
-    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in lines)
+    notes = "".join(f"<p class=quiet>{escaped(line)}</p>" for line in lines)
     yield f"<section class=pool><h2>Cost</h2>{''.join(parts)}{notes}</section>"
 
 
@@ -179,7 +165,7 @@ def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
     rows = ""
     for row in numbers:
         cells = "".join(_cell(shown[row], shown[column], row == column) for column in numbers)
-        rows += f"<tr><th scope=row>{row + 1}&nbsp;{_text(short(_name(shown[row]), 24))}</th>{cells}</tr>"
+        rows += f"<tr><th scope=row>{row + 1}&nbsp;{escaped(short(_name(shown[row]), 24))}</th>{cells}</tr>"
     left = len(resolutions) - len(shown)
     more = f" The first {len(shown)} of {len(resolutions):,} pools." if left else ""
     yield (
@@ -206,13 +192,13 @@ def _pool(number: int, resolution: Resolution) -> str:
     kinds = ", ".join(resolution.capacity_types) or "no capacity type"
     tone = "none" if resolution.launchable else "all"
     parts = [
-        f"<h2>{_text(_name(resolution))}</h2><p class=verdict>{_text(_types_left(resolution))}</p>",
-        f"<p class=quiet>{_text(of_class)}{_text(kinds)}<br>{_code(place)}</p>",
+        f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{escaped(_types_left(resolution))}</p>",
+        f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{_code(place)}</p>",
         f"<h3>What each line leaves</h3>{_funnel(resolution)}",
         *_charts(resolution),
         _zones(resolution),
         *_cheapest(resolution),
-        *(f"<p class=quiet>Not known: {_text(fact.reason)}</p>" for fact in resolution.unknown[:6]),
+        *(f"<p class=quiet>Not known: {escaped(fact.reason)}</p>" for fact in resolution.unknown[:6]),
     ]
     return f'<section class="pool {tone}" id="pool-{number}">{"".join(parts)}</section>'
 
@@ -232,7 +218,7 @@ def _funnel(resolution: Resolution) -> str:
     rows.append(("with an image", len(resolution.launchable)))
     return "".join(
         f'<div class=step><i style="width:{left / max(total, 1) * 100:.2f}%"></i><b>{left:,}</b>'
-        f"<span>{_text(what)}</span></div>"
+        f"<span>{escaped(what)}</span></div>"
         for what, left in rows
     )
 
@@ -261,7 +247,7 @@ def _charts(resolution: Resolution) -> Iterator[str]:
     if without:
         source += f"; the price of {counted(without, 'type')} is not known"
     yield (
-        f"<h3>Price by size</h3><p class=quiet>{legend} {_text(source)}</p>"
+        f"<h3>Price by size</h3><p class=quiet>{legend} {escaped(source)}</p>"
         f"<div class=funnels>{''.join(f'<div>{chart}</div>' for chart in charts)}</div>"
     )
 
@@ -275,7 +261,7 @@ def _zones(resolution: Resolution) -> str:
     if not found:
         return "<h3>Zones</h3><p class=quiet>Known to AWS only: `nodelint refresh` asks.</p>"
     rows = "".join(
-        f"<tr><td>{_text(zone.name)}</td><td>{zone.left:,}</td>"
+        f"<tr><td>{escaped(zone.name)}</td><td>{zone.left:,}</td>"
         f"<td>{'not known' if zone.free is None else f'{zone.free:,}'}</td></tr>"
         for zone in found
     )
@@ -288,8 +274,8 @@ def _cheapest(resolution: Resolution) -> Iterator[str]:
     if not prices:
         return
     rows = "".join(
-        f"<tr><td>{_text(name)}</td><td>{_text(catalog.label(name, ARCH) or '')}</td>"
-        f"<td>{_text(catalog.label(name, CPU) or '')}</td>"
+        f"<tr><td>{escaped(name)}</td><td>{escaped(catalog.label(name, ARCH) or '')}</td>"
+        f"<td>{escaped(catalog.label(name, CPU) or '')}</td>"
         f"<td>{_size(catalog.label(name, MEMORY)) / 1024:,.3g}</td><td>${price:,.4f}</td></tr>"
         for price, name in prices[:_MOST_TYPES]
     )

@@ -15,13 +15,31 @@ from nodelint.report.all_clear import say_all_clear
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
 from nodelint.report.skipped import unjudged_text
-from nodelint.report.summary import Basis
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.older_release import Older
+
+
+class SnapshotSummary(NamedTuple):
+    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
+
+    path: str | None
+    region: str
+    account: str | None
+    since: str
+    until: str
+
+
+class Basis(NamedTuple):
+    """Where the instance types came from and when, for the summary; `types` is their number."""
+
+    origin: str
+    date: str
+    types: int
+    snapshot: SnapshotSummary | None = None
 
 
 class Run(NamedTuple):

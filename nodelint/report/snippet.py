@@ -1,4 +1,4 @@
-"""Lines of a file with marks below what a finding is about."""
+"""Lines of a file with underlines below what a finding is about."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nodelint.text import SourceText
 _WORD = 24
 
 
-class Mark(NamedTuple):
-    """A place to be marked: with `^` in a colour where it is the finding's own, else with `-`; `label` says why."""
+class Underline(NamedTuple):
+    """A place to be underlined: by `^` in a colour where it is the finding's own, else by `-`; `label` says why."""
 
     span: Span
     label: str = ""
@@ -23,18 +23,18 @@ class Mark(NamedTuple):
     colour: str = ""
 
 
-class _MarkOnLine(NamedTuple):
-    """A mark on its line: columns from `start` on, counted from 0, up to `end`."""
+class _PlacedUnderline(NamedTuple):
+    """An underline on its line: columns from `start` on, counted from 0, up to `end`."""
 
-    mark: Mark
+    underline: Underline
     line: int
     start: int
     end: int
 
 
-def excerpt(source: SourceText, marks: Sequence[Mark], look: TextStyle) -> Iterator[str]:
-    """The marked lines of one file, in their order; `...` stands for lines between them."""
-    placed = [on for mark in marks if (on := _placed(source, mark)) is not None]
+def excerpt(source: SourceText, underlines: Sequence[Underline], look: TextStyle) -> Iterator[str]:
+    """The annotated lines of one file, in their order; `...` stands for lines between them."""
+    placed = [on for underline in underlines if (on := _placed(source, underline)) is not None]
     if not placed:
         return
     margin = len(str(max(on.line for on in placed)))
@@ -56,20 +56,22 @@ def excerpt(source: SourceText, marks: Sequence[Mark], look: TextStyle) -> Itera
             yield from (f"{gutter} {row}".rstrip() for row in rows)
 
 
-def _placed(source: SourceText, mark: Mark) -> _MarkOnLine | None:
-    at = source.position(mark.span.start)
+def _placed(source: SourceText, underline: Underline) -> _PlacedUnderline | None:
+    at = source.position(underline.span.start)
     line = source.line(at.line)
     if not line.strip():
         return None
     start = at.column - 1
     # Of what goes over many lines, the first says where to look.
-    end = start + max(1, min(mark.span.end - mark.span.start, len(line.rstrip()) - start))
-    return _MarkOnLine(mark, at.line, start, end)
+    end = start + max(1, min(underline.span.end - underline.span.start, len(line.rstrip()) - start))
+    return _PlacedUnderline(underline, at.line, start, end)
 
 
-def _rows(line: str, marks: Sequence[_MarkOnLine], room: int, look: TextStyle) -> Iterator[tuple[str, list[str]]]:
-    """The line as it is shown with the rows of marks below it; more than once where marks are far apart."""
-    left = sorted(marks, key=lambda on: (not on.mark.own, on.start))
+def _rows(
+    line: str, underlines: Sequence[_PlacedUnderline], room: int, look: TextStyle
+) -> Iterator[tuple[str, list[str]]]:
+    """The line as it is shown with the rows of underlines below it; more than once where underlines are far apart."""
+    left = sorted(underlines, key=lambda on: (not on.underline.own, on.start))
     while left:
         first = left[0]
         start, end, cut = window(line, first.start, first.end, room)
@@ -81,35 +83,40 @@ def _rows(line: str, marks: Sequence[_MarkOnLine], room: int, look: TextStyle) -
         def column(offset: int, start: int = start, lead: int = lead) -> int:
             return lead + cells(flat(line[start:offset]))
 
-        yield shown, list(_marked([(on, column(on.start), column(min(on.end, end))) for on in here], room, look))
+        yield (
+            shown,
+            list(_underline_rows([(on, column(on.start), column(min(on.end, end))) for on in here], room, look)),
+        )
 
 
-def _marked(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:
-    """One row with the marks that need no label and the last of the others; a row for each further label."""
-    ordered = sorted(marks, key=lambda mark: (mark[1], mark[2]))
-    bare = [mark for mark in ordered if not mark[0].mark.label]
-    named = [mark for mark in ordered if mark[0].mark.label]
-    if named and all(mark[2] < named[-1][1] for mark in bare):
+def _underline_rows(
+    underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, look: TextStyle
+) -> Iterator[str]:
+    """One row with the underlines that need no label and the last of the others; a row for each further label."""
+    ordered = sorted(underlines, key=lambda underline: (underline[1], underline[2]))
+    bare = [underline for underline in ordered if not underline[0].underline.label]
+    named = [underline for underline in ordered if underline[0].underline.label]
+    if named and all(underline[2] < named[-1][1] for underline in bare):
         together, named = [*bare, named[-1]], named[:-1]
     else:
         together = bare
     if together:
         yield from _row(together, room, look)
-    for mark in reversed(named):
-        yield from _row([mark], room, look)
+    for underline in reversed(named):
+        yield from _row([underline], room, look)
 
 
-def _row(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:
+def _row(underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, look: TextStyle) -> Iterator[str]:
     row, at = "", 0
-    for on, start, end in marks:
+    for on, start, end in underlines:
         if start < at:
             continue
-        sign = "^" if on.mark.own else "-"
-        colours = {"fg": on.mark.colour, "bold": True} if on.mark.own else {"fg": "cyan"}
+        sign = "^" if on.underline.own else "-"
+        colours = {"fg": on.underline.colour, "bold": True} if on.underline.own else {"fg": "cyan"}
         row += " " * (start - at) + look.style(sign * max(1, end - start), **colours)
         at = max(end, start + 1)
-    last, start, _ = marks[-1]
-    label = printable(last.mark.label)
+    last, start, _ = underlines[-1]
+    label = printable(last.underline.label)
     if label and at + 1 + cells(label) <= room:
         yield f"{row} {label}"
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
-from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
@@ -27,25 +26,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import Unread
-
-
-class SnapshotSummary(NamedTuple):
-    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
-
-    path: str | None
-    region: str
-    account: str | None
-    since: str
-    until: str
-
-
-class Basis(NamedTuple):
-    """Where the instance types came from and when, for the summary; `types` is their number."""
-
-    origin: str
-    date: str
-    types: int
-    snapshot: SnapshotSummary | None = None
+    from nodelint.report.run_info import Run, SnapshotSummary
 
 
 def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
@@ -76,13 +57,10 @@ def fixed_lines(applied: Sequence[Result], most: int | None) -> list[str]:
 
 def summary_text(
     report: Report,
-    files: int,
-    facts: Basis | None,
-    karpenter_named: bool,
-    applied: Sequence[Result] = (),
-    refused: Sequence[tuple[Result, str]] = (),
+    run: Run,
+    *,
+    karpenter_named: bool = True,
     fixing: bool = False,
-    unread: Sequence[Unread] = (),
     verbose: bool = False,
     most_fixes: int | None = MOST_FIXES,
 ) -> str:
@@ -91,26 +69,28 @@ def summary_text(
     With `verbose`, it names everything that was skipped and every rule that lacks facts. `most_fixes` as for
     `fixed_lines`.
     """
-    lines = list(_left_out(refused))
-    if applied:
-        lines.append(f"Fixed {counted(len(applied), 'finding')}:")
-        lines += fixed_lines(applied, most_fixes)
+    lines = list(_left_out(run.refused))
+    if run.applied:
+        lines.append(f"Fixed {counted(len(run.applied), 'finding')}:")
+        lines += fixed_lines(run.applied, most_fixes)
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
-        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
+        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}.")
         return "\n".join(
-            [*lines, *_skips(report.skipped, verbose), *_wants(report.skipped, verbose), *unread_lines(unread)]
+            [*lines, *_skips(report.skipped, verbose), *_wants(report.skipped, verbose), *unread_lines(run.unread)]
         )
     target, stated = _targets(report, karpenter_named)
     coverage = cover(report)
-    outcome = _outcome(report, f"{objects_text(report)} in {counted(files, 'file')}", target, unread, coverage)
+    where = f"{objects_text(report)} in {counted(run.files, 'file')}"
+    outcome = _outcome(report, where, target, run.unread, coverage)
     further = [] if fixing else [_fixable(report.results)]
     if not report.results:  # what qualifies that all is good
         further.append(_unasked(report.skipped))
     lines += _skips(report.skipped, verbose)
     lines += coverage_lines(coverage, verbose)
     lines += _wants(report.skipped, verbose)
-    lines += unread_lines(unread)
+    lines += unread_lines(run.unread)
+    facts = run.facts
     if facts and facts.snapshot:
         lines.append(f"Facts: {_describe_snapshot(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
     lines += stated

@@ -13,7 +13,7 @@ from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
-from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap_labelled, wrapped
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -108,17 +108,18 @@ def _entry(
     for number, result in enumerate(entry.first_line):
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
     colour = _COLOURS[first.severity]
-    marks = [Mark(result.span, own=True, colour=colour) for result in entry.first_line]
-    further_marks = [
-        Mark(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source
+    underlines = [Underline(result.span, own=True, colour=colour) for result in entry.first_line]
+    further_underlines = [
+        Underline(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source
     ]
-    marks += further_marks[:_PARTS]
-    margin = max(len(str(mark.span.source.position(mark.span.start).line)) for mark in marks)
+    underlines += further_underlines[:_PARTS]
+    margin = max(len(str(mark.span.source.position(mark.span.start).line)) for mark in underlines)
     for result in entry.first_line:
         yield f"{' ' * margin}{look.style('-->', fg='blue')} {place(result.span)}"
-    yield from excerpt(first.span.source, marks, look)
-    if len(further_marks) > _PARTS:
-        yield f"  … and {counted(len(further_marks) - _PARTS, 'more place')} in this file; --format json lists all"
+    yield from excerpt(first.span.source, underlines, look)
+    if len(further_underlines) > _PARTS:
+        more = counted(len(further_underlines) - _PARTS, "more place")
+        yield f"  … and {more} in this file; --format json lists all"
     yield from _elsewhere(first, look)
     if first.finding.note:
         yield from wrap_labelled("note", first.finding.note, look, fg="cyan")
@@ -168,7 +169,7 @@ def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
             groups.setdefault(id(also.span.source), []).append(also)
     for group in list(groups.values())[:_PARTS]:
         yield f"  {look.style(f'--> {place(group[0].span)}', dim=True)}"
-        yield from excerpt(group[0].span.source, [Mark(also.span, also.message) for also in group], look)
+        yield from excerpt(group[0].span.source, [Underline(also.span, also.message) for also in group], look)
     if len(groups) > _PARTS:
         yield f"  … and {counted(len(groups) - _PARTS, 'more place')} in other files; --format json lists all"
 

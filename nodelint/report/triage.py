@@ -191,12 +191,13 @@ def _time(time: float | None) -> str | None:
 
 def _group_json(group: LogGroup) -> dict[str, Any]:
     from nodelint.report.json import check_json
+    from nodelint.report.run_info import Run
 
     findings: list[Any] = []
     if group.findings:
         # A finding looks the same here as from `check`; the release is not part of it.
         report = Report(tuple(group.findings), (), (), Target(group.releases[-1] if group.releases else NEWEST))
-        findings = check_json(report, 0, None)["findings"]
+        findings = check_json(report, Run(0))["findings"]
     return {
         "cause": group.cause.id if group.cause else None,
         "title": group.title,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
-from nodelint.base.printable import printable, screened, writable
-from nodelint.report.plan_page import SCRIPT, STYLE
+from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.why_words import (
     HEADS,
     basis,
@@ -31,23 +28,14 @@ def why_html(answers: Answers) -> str:
     """Return the page."""
     groups = answers.by_reason()
     index = "".join(
-        f'<li class="{_TONES[status]}"><a href="#g{n}">{_text(title_of(status, code))}</a> '
+        f'<li class="{_TONES[status]}"><a href="#g{n}">{escaped(title_of(status, code))}</a> '
         f"<span>{HEADS[status][0]}: {len(members):,}</span></li>"
         for n, (status, code, members) in enumerate(groups)
     )
     sections = "".join(_section(n, *group) for n, group in enumerate(groups))
-    notes = "".join(f"<p class=quiet>{_text(note)}</p>" for note in (*answers.notes, *answers.unsaid))
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">"
-        f"<title>nodelint why</title><style>{STYLE}</style></head><body><main>"
-        f"<h1>nodelint why</h1><p class=lead>{_text(headline(answers))}</p>"
-        f"<p class=quiet>{_text(basis(answers))}</p><ul class=index>{index}</ul>{sections}{notes}"
-        f"</main><script>{SCRIPT}</script></body></html>\n"
-    )
-    return screened(writable(page))
+    notes = "".join(f"<p class=quiet>{escaped(note)}</p>" for note in (*answers.notes, *answers.unsaid))
+    body = f"<p class=quiet>{escaped(basis(answers))}</p><ul class=index>{index}</ul>{sections}{notes}"
+    return html_page("nodelint why", escaped(headline(answers)), body)
 
 
 def _section(number: int, status: Status, code: str, members: list[NodeAnswer]) -> str:
@@ -56,20 +44,16 @@ def _section(number: int, status: Status, code: str, members: list[NodeAnswer]) 
     rest = f"<p class=quiet>and {more:,} more nodes</p>" if more > 0 else ""
     box = '<input class=filter placeholder="Filter nodes" aria-label="Filter nodes">' if len(members) > 10 else ""
     return (
-        f'<section id=g{number} class="pool {_TONES[status]}"><h2>{_text(title_of(status, code))}</h2>'
-        f"<p class=verdict>{HEADS[status][0]} <code>{_text(code)}</code></p>"
+        f'<section id=g{number} class="pool {_TONES[status]}"><h2>{escaped(title_of(status, code))}</h2>'
+        f"<p class=verdict>{HEADS[status][0]} <code>{escaped(code)}</code></p>"
         f"<div class=scroll>{box}<table class=reasons>"
         f"<tr><th>node</th><th>why, and what would change it</th></tr>{rows}</table></div>{rest}</section>"
     )
 
 
 def _row(answer: NodeAnswer) -> str:
-    message = [f"<p>{_text(answer.cause.text)}</p>"]
-    message += [f"<p class=quiet>{_text(line)}</p>" for line in further_lines(answer)]
-    message += [f"<p class=quiet>event {_text(line)}</p>" for line in event_lines(answer)]
-    message += [f"<p><b>change:</b> {_text(change_line(change))}</p>" for change in answer.cause.changes]
-    return f"<tr><td>{_text(node_line(answer))}</td><td>{''.join(message)}</td></tr>"
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))
+    message = [f"<p>{escaped(answer.cause.text)}</p>"]
+    message += [f"<p class=quiet>{escaped(line)}</p>" for line in further_lines(answer)]
+    message += [f"<p class=quiet>event {escaped(line)}</p>" for line in event_lines(answer)]
+    message += [f"<p><b>change:</b> {escaped(change_line(change))}</p>" for change in answer.cause.changes]
+    return f"<tr><td>{escaped(node_line(answer))}</td><td>{''.join(message)}</td></tr>"

@@ -6,8 +6,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.data import table
 from nodelint.forms.registry import TABLE
 from nodelint.model.folders import REGION, folder_of, is_named_for_environment, is_of_examples, path_in_repository

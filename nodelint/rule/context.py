@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 
-from nodelint.base.caching import cached_property
 from nodelint.forms.registry import TABLE
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
 from nodelint.model.partial_objects import adds, supplies
@@ -15,6 +15,7 @@ from nodelint.rule.object_relations import ObjectRelations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
     from typing import Any
 
@@ -81,6 +82,8 @@ class Context(ObjectRelations):
         self._controller: dict[int, list[ControllerProblem]] = {}
         self._tree: Tree | None = None
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
+        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
+        self._classes_of: dict[int, list[EC2NodeClass]] | None = None
 
     @property
     def today(self) -> int | None:
@@ -213,6 +216,26 @@ class Context(ObjectRelations):
         """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
         stated = self._target.stated
         return self.files if stated is None else (*self.files, *stated().others)
+
+    def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
+        """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.
+
+        Rules about a file ask it of all the others, so that it is looked for once.
+        """
+        found = self._matches.get((pattern, around))
+        if found is None or found[0] is not self.files:
+            files = self.files_around if around else self.files
+            found = self._matches[pattern, around] = self.files, any(pattern.search(file.text) for file in files)
+        return found[1]
+
+    def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
+        """Return the EC2NodeClasses that a file holds."""
+        if self._classes_of is None:
+            self._classes_of = {}
+            for obj in self.objects:
+                if isinstance(obj, EC2NodeClass):
+                    self._classes_of.setdefault(id(obj.source), []).append(obj)
+        return self._classes_of.get(id(source), ())
 
     @property
     def terraform(self) -> TerraformBlocks:

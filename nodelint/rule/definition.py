@@ -12,10 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 
-from nodelint.base.caching import cache, cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA, shipped, table
 from nodelint.model import manifest

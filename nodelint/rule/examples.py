@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.catalog import Catalog
-from nodelint.karpenter.overlays import (
+from nodelint.karpenter.node_overlays import (
     POOL_KEY,
+    NodeOverlayVerdict,
     OverlaidPool,
-    OverlayVerdict,
-    apply_overlays,
+    apply_node_overlays,
     decide,
     named_values,
     view_pool,
@@ -29,12 +29,12 @@ class OverlayGroup(NamedTuple):
     `is_whole` says that each pool that the files hold for the cluster is known in full.
     """
 
-    verdicts: tuple[OverlayVerdict, ...]
+    verdicts: tuple[NodeOverlayVerdict, ...]
     pools: tuple[NodePool, ...]
     views: tuple[OverlaidPool, ...]
     is_whole: bool
 
-    def verdict(self, overlay: NodeOverlay) -> OverlayVerdict:
+    def verdict(self, overlay: NodeOverlay) -> NodeOverlayVerdict:
         """The verdict on one of them."""
         return next(verdict for verdict in self.verdicts if verdict.overlay is overlay)
 
@@ -76,7 +76,7 @@ class RunOverlays:
             return resolution
         (group,) = groups
         index = [pool for pool in group.pools if not pool.foreign].index(pool)
-        return apply_overlays(resolution, group.views[index], index, group.verdicts)
+        return apply_node_overlays(resolution, group.views[index], index, group.verdicts)
 
     def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
         """Those built for one cluster; else those of one folder, or of one file where a name is there twice."""

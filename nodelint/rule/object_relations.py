@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import takewhile
 
-from nodelint.base.caching import cached_property
 from nodelint.model.folders import folder_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.placeholder_names import by_code, namesakes_of

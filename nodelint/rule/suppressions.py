@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from nodelint.base.caching import cached_property
 from nodelint.model.finding import Finding, Span
 from nodelint.text import Document, Node, SourceText
 

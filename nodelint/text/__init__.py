@@ -8,13 +8,14 @@ What reads YAML is loaded when something of it is first asked for: most files ho
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.text.nodes import UNKNOWN, Document, MappingEntry, Node, Position, Scalar, SourceText, UnknownValue
-    from nodelint.text.source import Source, read_alone, reread, reread_document
+    from nodelint.text.rereading import read_alone, reread, reread_document
+    from nodelint.text.source import Source
 
 __all__ = [
     "UNKNOWN",
@@ -37,7 +38,8 @@ _NODES = (
 )
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
-    **dict.fromkeys(("Source", "read_alone", "reread", "reread_document"), "nodelint.text.source"),
+    **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
+    "Source": "nodelint.text.source",
 }
 
 

@@ -12,7 +12,9 @@ _SHARING = ("&", "*", "<<")
 
 
 def copy_source(source: Source, path: str) -> Source | None:
-    """The same text at another path; None where it has to be read: it is not plain YAML, or has another name."""
+    """Return the same text at another path. None if it has to be read again: it is not plain YAML, or the name
+    differs.
+    """
     if os.path.basename(path) != os.path.basename(source.path) or not path.endswith(YAML_NAMES):
         return None
     if source.masked or source.problems or source.set_aside or source.encoding != "utf-8" or source.also:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_regions import (
@@ -24,11 +23,8 @@ from nodelint.text.embedded_regions import (
     says_values,
 )
 from nodelint.text.embedded_text import unescape_in_place
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import Node, SourceText
 from nodelint.text.yaml import jsonpatch
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import SourceText
 
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
@@ -56,7 +52,10 @@ _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*
 
 
 def host_of(path: str) -> str | None:
-    """What kind of text a file is by its name, but for endings such as `.tpl` and `.disabled`; None for all else."""
+    """Return the kind of text that a file's name stands for, endings such as `.tpl` and `.disabled` left aside.
+
+    None for any other file.
+    """
     name = path.lower()
     while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
         name = name.rpartition(".")[0]
@@ -80,7 +79,7 @@ def is_script(source: SourceText) -> bool:
 
 
 def read(source: SourceText, host: str, start: int = 0, end: int | None = None) -> Iterator[Reading]:
-    """The manifests inside a text of a known kind, in their order. Nothing is raised.
+    """Yield the manifests inside a text of a known kind, in their order. Nothing is raised.
 
     Of a form's text, those from `start` to `end`.
     """
@@ -99,7 +98,7 @@ def read(source: SourceText, host: str, start: int = 0, end: int | None = None) 
 
 
 def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
-    """The manifests in block scalars of a document, which may itself stand within a region."""
+    """Yield the manifests in block scalars of a document, which may itself stand within a region."""
     shell = within is not None and within.shell
     text = source.text
     groups = re.compile(groups_of(source))
@@ -128,7 +127,10 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
 
 
 def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
-    """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
+    """Yield the manifests of a quoted text.
+
+    They have the places of the quoted characters, and no edit may touch them.
+    """
     if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
         return
     region = EmbeddedYaml(start + 1, end - 1, "quoted")
@@ -144,7 +146,9 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
 
 
 def _keys_above(node: Node) -> list[str] | None:
-    """The keys that lead to a node; None where it is a text of one of Karpenter's objects, or an annotation."""
+    """Return the keys that lead to a node; None where it is a text of one of Karpenter's objects, or an
+    annotation.
+    """
     keys: list[str] = []
     at = node
     while at.parent is not None:
@@ -157,7 +161,7 @@ def _keys_above(node: Node) -> list[str] | None:
 
 
 def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
-    """The manifests of a text that is YAML, or a script whose heredocs are."""
+    """Yield the manifests of a text that is YAML, or a script with YAML in its heredocs."""
     text = source.text
     if not says_object(source, text, region.start, region.end):
         if may_hold_values(text, region):
@@ -176,7 +180,7 @@ def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
 
 
 def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml]:
-    """The bodies of the heredocs of a script; without one that has no end."""
+    """Yield the bodies of the heredocs of a script; without one that has no end."""
     text = source.text
     if "<<" not in text[start:end]:
         return

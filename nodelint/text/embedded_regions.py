@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_text import find_expansions
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import Node, SourceText
 from nodelint.text.placeholders import MASK, holds_code, mask
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import SourceText
 
 GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/v[0-9]"
 """What every manifest of Karpenter's, and of EKS Auto Mode's, has in its apiVersion."""
@@ -62,7 +58,7 @@ class Reading(NamedTuple):
 
 
 def groups_of(source: SourceText) -> str:
-    """What an object that a source is read for has in its apiVersion."""
+    """Return the API groups for which a source is read, as they stand in an `apiVersion`."""
     return GROUPS if source.also is None else _MORE_GROUPS
 
 
@@ -82,7 +78,9 @@ def may_hold_values(text: str, region: EmbeddedYaml) -> bool:
 
 
 def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
-    """The documents of a region that hold an object of Karpenter's; `body` is what is read in the place of it."""
+    """Yield the documents of a region that hold an object of Karpenter's; `body` is what is read in the
+    place of it.
+    """
     text = source.text
     body = text[region.start : region.end] if body is None else body
     shown = list(body)
@@ -107,7 +105,9 @@ def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = Non
 def _document(
     source: SourceText, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
 ) -> Reading:
-    """One document of a region, read as it stands, else with its template code masked, else without such lines."""
+    """Return one document of a region, read as it stands, else with its template code masked, else without such
+    lines.
+    """
     end = start + len(text)
     marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
     if marked is not None:  # YAML has no indented markers
@@ -150,13 +150,13 @@ def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]
 
 
 def _prefix(text: str) -> str:
-    """The white space that every line begins with: that of the line that has least of it."""
+    """Return the white space that every line begins with: that of the line that has least of it."""
     indents = re.findall(r"(?m)^([ \t]*)(?![ \t]|\r?$|\r?\n|#|%\{|\{\{|\{%|<%|\$\{)", text)
     return min(indents, key=len, default="")
 
 
 def _documents(text: str, prefix: str) -> list[tuple[int, int]]:
-    """Where the documents of a region begin and end: at markers that stand at its indent."""
+    """Return where the documents of a region begin and end: at markers that stand at its indent."""
     borders = [0]
     for match in re.finditer(rf"(?m)^[ ]{{{len(prefix)}}}(---|\.\.\.)(?=[ \t\r\n]|\Z)", text):
         border = match.start() if match[1] == "---" else text.find("\n", match.end()) + 1 or len(text)

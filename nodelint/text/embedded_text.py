@@ -12,7 +12,7 @@ _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
 
 
 def unescape_in_place(quoted: str) -> str | None:
-    """A quoted text with a blank in the place of each backslash; None where there is more to its escapes.
+    """Return a quoted text with a blank in the place of each backslash; None where there is more to its escapes.
 
     The blank stands outside of the quotes that were escaped, so that what these hold stays the same.
     """
@@ -33,7 +33,7 @@ def unescape_in_place(quoted: str) -> str | None:
 
 
 def find_expansions(text: str) -> list[tuple[int, int]]:
-    """What a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
+    """Return what a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
     found = []
     at = 0
     expansion, known = re.compile(_EXPANSION), re.compile(_KNOWN)

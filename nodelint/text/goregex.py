@@ -18,7 +18,7 @@ _MOST_REPEATS = 4
 
 
 def replace_matches(text: str, pattern: str, by: str) -> str | None:
-    """A text with what matches replaced; `$1` and `${1}` are groups. None where the pattern is not read."""
+    """Return a text with what matches replaced; `$1` and `${1}` are groups. None where the pattern is not read."""
     compiled = _compile(pattern)
     if compiled is None or re.search(r"\$(?![0-9{$])|\$\{(?![0-9]+\})", by):
         return None
@@ -37,7 +37,7 @@ def replace_matches(text: str, pattern: str, by: str) -> str | None:
 
 
 def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] | None:
-    """What `regexall` finds: texts, or what each group of the pattern holds; None where that is not read."""
+    """Return what `regexall` finds: texts, or what each group of the pattern holds; None where that is not read."""
     compiled = _compile(pattern)
     if compiled is None:
         return None
@@ -51,13 +51,13 @@ def has_match(pattern: str, text: str) -> bool | None:
 
 
 def find_whole_matches(pattern: str, text: str) -> list[str] | None:
-    """What matches in a text, whatever its groups are; None where the pattern is not read."""
+    """Return the whole matches in a text, without their groups. None if the pattern is one that is not read."""
     compiled = _compile(pattern)
     return None if compiled is None else [match[0] for match in compiled.finditer(text)]
 
 
 def _compile(pattern: str) -> re.Pattern[str] | None:
-    """The pattern for Python; None where it is not one that is read."""
+    """Return the pattern for Python; None where it is not one that is read."""
     tokens: list[re.Match[str]] = []
     at, token = 0, re.compile(_TOKEN, re.DOTALL)
     while at < len(pattern) and len(pattern) <= _LONGEST:

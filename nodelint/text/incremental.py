@@ -8,23 +8,18 @@ go of what he knows of places in the old text, or `Moved` tells where they are n
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.text import Source
 from nodelint.text.nodes import Document, Node
 from nodelint.text.source import YAML_NAMES, chunks
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-
 Range = tuple[int, int]
 
 
 class CommonEnds(NamedTuple):
-    """How many characters two texts have in common at their heads, and how many of the rest at their tails."""
+    """The number of characters that two texts share at their heads, and of the rest at their tails."""
 
     head: int
     tail: int
@@ -80,7 +75,7 @@ def move(source: Source, text: str) -> Moved | None:
 
 
 def _find_change(old: str, new: str) -> CommonEnds:
-    """What two texts have in common."""
+    """Return how much two texts share at both ends; what is between them has changed."""
     most = min(len(old), len(new))
     head = _count_alike(most, lambda begin, end: old[begin:end] == new[begin:end])
     far, near = len(old), len(new)
@@ -91,7 +86,7 @@ def _find_change(old: str, new: str) -> CommonEnds:
 
 
 def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
-    """How many of `most` characters are alike from the first on; `alike` compares a range of them."""
+    """Return how many of `most` characters are alike from the first on; `alike` compares a range of them."""
     count, size = 0, 1 << most.bit_length()
     while size:
         if count + size <= most and alike(count, count + size):
@@ -114,14 +109,15 @@ def _holds_word(old: str, new: str, change: CommonEnds, word: str, found: bool) 
 
 
 def _plain(source: Source) -> bool:
-    """Whether each document is read by itself."""
+    """Whether each document of a source is read by itself, so that a change of one does not touch the others."""
     return source.path.endswith(YAML_NAMES) and not (
         source.masked or source.tabbed or source.set_aside or source.part or source.encoding != "utf-8"
     )
 
 
 def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, list[Range]]:
-    """How many documents stay at the head and at the tail, and the parts of the text between that are to be read.
+    """Return how many documents stay at the head and at the tail, and the parts of the text between that are to be
+    read.
 
     None that cannot be read stays. Where parts begin is looked up anew for the documents beside the change too: the
     marker of one, and whether it holds nothing but comments, decides where the next one begins.
@@ -194,7 +190,7 @@ def _shift(document: Document, by: int) -> None:
 
 
 def _nodes(document: Document) -> Sequence[Node]:
-    """Every node of a document once, those that no reader of its value meets too."""
+    """Yield every node of a document once, also those that no reader of its value meets."""
     if document.nodes is None:
         document.nodes = tuple(_document_nodes(document))
     return document.nodes

@@ -7,13 +7,12 @@ same goes for a file over which nodelint itself breaks down.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     _T = TypeVar("_T")
@@ -71,7 +70,7 @@ BROKE_DOWN = "nodelint broke down on this file, please report it"
 
 
 def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
-    """What is made of a file; nothing where nodelint itself breaks down over it, which is noted."""
+    """Return what `make` makes of a file; nothing if nodelint itself breaks down over it, which is noted as a gap."""
     try:
         return list(make())
     except Exception as error:

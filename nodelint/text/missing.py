@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nodelint.text.nodes import Node
@@ -14,10 +14,10 @@ def is_null(node: Node | None) -> bool:
 
 
 def text_of(node: Node | None) -> str:
-    """The text of a scalar; empty for all else."""
+    """Return the text of a scalar; empty for all else."""
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def items_of(node: Node | None) -> list[Node]:
-    """The items of a list; none for all else."""
+    """Return the items of a list; none for all else."""
     return node.items if node is not None else []

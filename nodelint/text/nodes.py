@@ -7,8 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,28 +136,28 @@ class Node:
         return f"<{self.kind} {self.start}-{self.end} {self.text[:40]!r}>"
 
     def entry(self, key: str) -> MappingEntry | None:
-        """A mapping's key with its value; None where there is no such key or no mapping."""
+        """Return a mapping's key with its value; None where there is no such key or no mapping."""
         for entry in self.entries:
             if entry.name == key:
                 return entry
         return None
 
     def get(self, key: str) -> Node | None:
-        """The value of a mapping's key; None where there is no such key or no mapping."""
+        """Return the value of a mapping's key; None where there is no such key or no mapping."""
         for entry in self.entries:
             if entry.name == key:
                 return entry.value
         return None
 
     def key(self, key: str) -> Node | None:
-        """The node of a mapping's key itself."""
+        """Return the node of a mapping's key itself."""
         for entry in self.entries:
             if entry.name == key:
                 return entry.key
         return None
 
     def find(self, *path: str | int) -> Node | None:
-        """The node at the end of a path of keys and indices, None where the path ends early."""
+        """Return the node at the end of a path of keys and indices, None where the path ends early."""
         node = self
         for step in path:
             for entry in node.entries:
@@ -172,7 +171,7 @@ class Node:
         return node
 
     def plain(self) -> object:
-        """The value as JSON would carry it: dict, list and scalars; placeholders stay `UNKNOWN`."""
+        """Return the value as JSON would carry it: dict, list and scalars; placeholders stay `UNKNOWN`."""
         if self.kind == "mapping":
             return {_key_text(entry): entry.value.plain() for entry in self.entries}
         if self.kind == "sequence":
@@ -184,16 +183,16 @@ class Node:
 
     @property
     def text(self) -> str:
-        """The characters it is written in."""
+        """Return the characters it is written in."""
         return self.source.text[self.start : self.end]
 
     @property
     def unquoted(self) -> str:
-        """The same, less the quotes: what a placeholder is shown as."""
+        """Return the characters that the value is written in, without quotes: a placeholder is shown so."""
         return self.text[1:-1] if self.style in ("single", "double") else self.text
 
     def walk(self) -> Iterator[Node]:
-        """The node and all below it, keys too, in the order of the text (what was merged in comes last)."""
+        """Yield the node and all below it, keys too, in the order of the text (what was merged in comes last)."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -207,7 +206,7 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where it is in its document: `spec.template.spec.requirements[0].key`, empty for the root."""
+        """Return where it is in its document: `spec.template.spec.requirements[0].key`, empty for the root."""
         from json import dumps
 
         steps: list[str] = []
@@ -225,7 +224,7 @@ class Node:
 
 
 def _key_text(entry: MappingEntry) -> str:
-    """A key's name; of a placeholder its characters, less its quotes."""
+    """Return the name of a key; of a placeholder its characters without quotes."""
     return entry.key.unquoted if entry.name is None else entry.name
 
 
@@ -263,7 +262,7 @@ class Document:
 
     @property
     def origin(self) -> str | None:
-        """The file that a `# Source:` comment above the first key names, as `helm template` writes it."""
+        """Return the file that a `# Source:` comment above the first key names, as `helm template` writes it."""
         if self.root is None:
             return None
         above = self.root.source.text[self.start : self.root.start]
@@ -371,7 +370,7 @@ class SourceText:
 
     @property
     def data(self) -> bytes:
-        """The text as the bytes of its file, in the encoding in which that was read."""
+        """Return the text as the bytes of its file, in the encoding in which that was read."""
         return self.text.encode(self.encoding)
 
     @property
@@ -399,7 +398,7 @@ class SourceText:
         return Position(line, column, offset)
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its line break; empty where there is none."""
+        """Return the text of a line, counted from 1, without its line break; empty where there is none."""
         lines = self._line_starts()
         if not 1 <= number <= len(lines):
             return ""
@@ -412,7 +411,9 @@ class SourceText:
         return lines[min(max(number, 1), len(lines)) - 1]
 
     def origin(self, offset: int) -> str | None:
-        """The chart's file from which the document at a place was rendered, where a comment of Helm's names one."""
+        """Return the chart's file from which the document at a place was rendered, where a comment of Helm's names
+        one.
+        """
         if self._origins is None:
             self._origins = list(self._origins_read()) if "# Source: " in self.text else []
         at = bisect_right(self._origins, offset, key=_start) - 1
@@ -422,7 +423,7 @@ class SourceText:
         return origin if offset < end else None
 
     def _origins_read(self) -> Iterator[tuple[int, int, str | None]]:
-        """Where each document begins and ends, and its origin; a document within another has that one's."""
+        """Yield where each document begins and ends, and its origin; a document within another has that one's."""
         last = -1
         for document in sorted(self.documents, key=lambda d: d.start):
             if document.start >= last and document.end > document.start:
@@ -430,7 +431,7 @@ class SourceText:
                 yield document.start, document.end, document.origin
 
     def document_of(self, root: Node) -> Document | None:
-        """The document of which a node is the root."""
+        """Return the document of which a node is the root."""
         if self.noted is not None and self.noted.root is root:
             return self.noted
         if not self._roots:

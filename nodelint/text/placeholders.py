@@ -59,7 +59,7 @@ _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Whether one of some parts is in a text. Without a generator: every document is asked."""
+    """Whether a text holds one of some pieces. A loop, for a generator would cost more: every document is asked."""
     for part in parts:  # noqa: SIM110
         if part in text:
             return True
@@ -67,14 +67,14 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
 
 
 def may_be_replaced(text: str) -> bool:
-    """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
+    """Whether a text may hold a value that a script or a person replaces; if not, `replaced` need not look."""
     if holds_any(text, _PARTS):
         return True
     return "_" in text and re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
 
 
 def replaced(text: str) -> bool:
-    """Whether a part of a one-line value is what a script or a person replaces."""
+    """Whether a one-line value holds a piece that a script or a person replaces."""
     return may_be_replaced(text) and re.search(_REPLACED, text) is not None
 
 
@@ -91,7 +91,7 @@ def holds_placeholder(text: str) -> bool:
 
 
 def _in_angles(form: str, text: str) -> re.Match[str] | None:
-    """The first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
+    """Return the first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
     closed = set(re.findall(r"</([A-Za-z0-9][^<>\s]*)", text)) if "</" in text else ()
     found = (match for match in re.finditer(form, text) if match[0].strip("<>").partition(" ")[0] not in closed)
     return next(found, None)
@@ -111,7 +111,8 @@ def is_placeholder(text: str) -> bool:
 
 
 def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
-    """What a person was to replace in a value, as documentation writes it; None where there is nothing of the kind.
+    """Return what a person was to replace in a value, as documentation writes it; None where there is nothing of the
+    kind.
 
     `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
     `AMI_ID_TO_REPLACE`, `...-name-here`, and words of `stand_ins`. `__X__` and `pool-POOL_NAME` are for a script to
@@ -139,11 +140,11 @@ def holds_code(text: str) -> bool:
 
 
 def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
-    """A text of equal length that YAML can read, and where the lines start that were all template code.
+    """Return a text of equal length that YAML can read, and where the lines start that were all template code.
 
-    Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines`
-    a `${x}` that has a line to itself is taken for lines that it will become, and not for a value. With `hcl` the
-    code is Terraform's: it may hold braces and texts, and go over several lines.
+    Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines` a
+    `${x}` that has a line to itself is taken for lines that it will become, and not for a value. With `hcl` the code
+    is Terraform's: it may hold braces and texts, and go over several lines.
     """
     lines: list[int] = []
     out: list[str] = []
@@ -171,7 +172,7 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
 
 
 def _expressions(text: str) -> list[tuple[int, int]]:
-    """Where template expressions begin and end."""
+    """Return where template expressions begin and end."""
     found: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     at = 0
@@ -209,7 +210,7 @@ def template_end(text: str, at: int, end: int) -> int:
 
 
 def _hcl_code(text: str) -> list[tuple[int, int]]:
-    """Where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
+    """Return where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
     found: list[tuple[int, int]] = []
     at = 0
     opens = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
@@ -225,7 +226,7 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of some spans in order that begin behind the end of the one before."""
+    """Yield those of some ordered spans that begin behind the end of the span before."""
     separate: list[tuple[int, int]] = []
     for span in spans:
         if not separate or span[0] >= separate[-1][1]:
@@ -234,7 +235,7 @@ def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Expressions with nothing but blanks between them on a line, taken together."""
+    """Return expressions with nothing but blanks between them on a line, taken together."""
     joined: list[tuple[int, int]] = []
     for begin, end in expressions:
         if joined and not text[joined[-1][1] : begin].strip(" \t"):
@@ -245,7 +246,7 @@ def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, 
 
 
 def depth(text: str, start: int, end: int) -> int:
-    """How many conditions and loops of a template are open at `end`, of those that begin behind `start`."""
+    """Return how many conditions and loops of a template are open at `end`, of those that begin behind `start`."""
     open_ = 0
     for match in re.compile(_BLOCK).finditer(text, start, end):
         open_ += -1 if match[1].startswith("end") else 1
@@ -256,7 +257,7 @@ _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|blo
 
 
 def alternatives(text: str, starts: list[int]) -> list[int]:
-    """Which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
+    """Return which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
 
     `starts` are where the items begin. Such an item is written in the place of the earlier ones, never beside them.
     """
@@ -299,7 +300,7 @@ class BranchSpan(NamedTuple):
 
 
 def branches(text: str, start: int, end: int) -> list[BranchSpan]:
-    """The branches of those conditions with an `else` that begin and end between two places of a template."""
+    """Return the branches of those conditions with an `else` that begin and end between two places of a template."""
     found: list[BranchSpan] = []
     open_: list[list[int]] = []
     for match in re.compile(_BRANCHING).finditer(text, start, end):
@@ -316,7 +317,7 @@ def branches(text: str, start: int, end: int) -> list[BranchSpan]:
 
 
 def unmask(value: str, masked: str, original: str) -> str:
-    """A block scalar's value with the characters put back that `masked` has a `MASK` for.
+    """Return a block scalar's value with the characters put back that `masked` has a `MASK` for.
 
     Where a part of them is not part of the value, the `MASK`s stay.
     """

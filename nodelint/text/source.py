@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
-from nodelint.text.marks import MARKS
+from nodelint.text.keywords import KEYWORDS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
 from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nodelint.text.embedded_regions import Reading
 
 LARGEST_DOCUMENT = 5_000_000
@@ -55,7 +53,7 @@ class Source(SourceText):
                 source = cls.from_text(path, data.decode(encoding), also)
             except UnicodeDecodeError as error:
                 source = cls(path, data.decode(encoding, "replace"))
-                if _is_marked(source.text):
+                if _holds_keyword(source.text):
                     source.problems.append(SyntaxProblem(error.start // 2, f"no UTF-16: {error.reason}"))
             source.encoding = encoding
             return source
@@ -71,7 +69,7 @@ class Source(SourceText):
             return cls.from_text(path, data.decode(), also)
         except UnicodeDecodeError as error:
             source = cls(path, data.decode("utf-8", "replace"))
-            if any(mark.encode() in data for mark in MARKS):
+            if any(keyword.encode() in data for keyword in KEYWORDS):
                 offset = len(data[: error.start].decode())
                 message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
                 if path.endswith(YAML_NAMES) or not source._is_script():
@@ -86,7 +84,7 @@ class Source(SourceText):
         return self._masked is not None
 
     def _is_read(self, begin: int, end: int) -> bool:
-        if _is_marked(self.text, begin, end):
+        if _holds_keyword(self.text, begin, end):
             return True
         return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
 
@@ -237,7 +235,7 @@ class Source(SourceText):
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
 
     def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
-        """The roots with template code set aside, and whether that took whole lines.
+        """Return the roots with template code set aside, and whether that took whole lines.
 
         None, and the document is set aside, where the template makes it unreadable; else raises `error`.
         """
@@ -283,125 +281,7 @@ class Source(SourceText):
         return (plainly.offset, plainly.message) != (masked.offset, masked.message)
 
 
-def reread(source: SourceText, text: str) -> Source:
-    """The same file with another text."""
-    new = Source.from_text(source.path, text, source.also)
-    new.part, new.encoding = source.part, source.encoding
-    if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
-        for document, old in zip(new.documents, source.documents, strict=True):
-            document.part = document.part or old.part
-    return new
-
-
-def reread_document(source: SourceText, index: int, text: str) -> Source:
-    """The same file with another text, which differs within one document: only that one is read anew.
-
-    The other documents stay the very same: they belong to the old source, where their places are.
-    """
-    document = source.documents[index]
-    if document.host is not None:
-        return _reread_embedded(source, index, text) or reread(source, text)
-    end = document.end + len(text) - len(source.text)
-    apart = _is_yaml_alone(source.path) and not source.masked and document.root is not None
-    ends = end == len(text) or text[end - 1] == "\n"
-    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
-        return reread(source, text)
-    new = Source(source.path, text, source.also)
-    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
-    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
-        return reread(source, text)
-    return _between_others(source, index, new, new.documents[0])
-
-
-def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """The same for a document within another text: the others there are passed over. None where it is not as before.
-
-    To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
-    documents these words are others, as long.
-    """
-    document, by = source.documents[index], len(text) - len(source.text)
-    if document.root is None or document.host == "hcl" or document.part:
-        return None
-    if document.host == "terraform" and (near := _reread_near(source, index, text)) is not None:
-        return near
-    shown, at = [], 0
-    for other in sorted(source.documents, key=lambda other: other.start):
-        begin, end = other.start, other.end
-        if other.host in (None, "hcl") or begin < at or (begin < document.end and document.start < end):
-            continue  # it is written around this one, or in it
-        begin, end = (begin + by, end + by) if begin >= document.end else (begin, end)
-        shown += [
-            text[at:begin],
-            text[begin:end].replace("apiVersion", "apiVersio_").replace("karpenter", "karpente_"),
-        ]
-        at = end
-    new = Source.from_text(source.path, "".join(shown) + text[at:], source.also)
-    if len(new.text) != len(text):
-        return None
-    new.text = text
-    return _with_reread(source, index, new)
-
-
-def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """The same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
-
-    A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
-    """
-    from nodelint.text.embedded import host_of, read
-
-    host = host_of(source.path)
-    if host is None:
-        return None
-    document, by = source.documents[index], len(text) - len(source.text)
-    for count in _NEIGHBOURS:
-        before = [other.end for other in source.documents[max(0, index - 2 * count) : index]]
-        after = [other.start for other in source.documents[index + 1 : index + 1 + 2 * count]]
-        before = sorted(end for end in before if end <= document.start)[-count:]
-        after = sorted(start for start in after if start >= document.end)[:count]
-        new = Source(source.path, text, source.also)
-        start, end = min(before, default=0), max(after, default=len(source.text)) + by
-        new._take(read(new, host, start, end))
-        found = _with_reread(source, index, new)
-        if found is not None:
-            return found
-    return None
-
-
-def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
-    """The others, with a document that was read within a `new` text; None where it is not as before."""
-    document, by = source.documents[index], len(new.text) - len(source.text)
-    found = [other for other in new.documents if other.start == document.start and other.host == document.host]
-    if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
-        return None
-    if len(new.problems) + len(new.set_aside):
-        return None
-    new.part, new.encoding = source.part, source.encoding
-    return _between_others(source, index, new, found[0])
-
-
-def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
-    """A text of which one document was read, with the others as they are in the text before."""
-    document.index = index
-    new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
-    new.noted = document
-    new.problems = [*source.problems, *new.problems]
-    new.set_aside = [*source.set_aside, *new.set_aside]
-    if source.held is not None:  # their objects stay the same too
-        new.held = None, source.held[1]
-    return new
-
-
-def read_alone(source: SourceText, document: Document) -> Node | None:
-    """The root of a document, read from a text that holds it alone; None where that does not read as the same."""
-    if not _is_yaml_alone(source.path):
-        return None
-    alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
-    if len(alone.documents) != 1 or alone.problems or alone.newline != source.newline:
-        return None
-    return alone.documents[0].root
-
-
-def _is_yaml_alone(path: str) -> bool:
+def is_yaml_alone(path: str) -> bool:
     """Whether the documents of a file are those between its `---` lines, by its name."""
     if path.endswith(YAML_NAMES):
         return True
@@ -412,12 +292,10 @@ def _is_yaml_alone(path: str) -> bool:
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
-_BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
-_DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
-_NEIGHBOURS = (1, 8)
-"""Documents on each side of one that is read anew in a file of Terraform, so many at first, then more."""
 _MOST_TEXTS = 5
 """Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
+_BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
+_DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
 
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
 """What the name of a file ends in that is YAML and nothing else."""
@@ -431,12 +309,12 @@ _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 
 
-def _is_marked(text: str, begin: int = 0, end: int | None = None) -> bool:
-    return any(text.find(mark, begin, end) >= 0 for mark in MARKS)
+def _holds_keyword(text: str, begin: int = 0, end: int | None = None) -> bool:
+    return any(text.find(keyword, begin, end) >= 0 for keyword in KEYWORDS)
 
 
 def chunks(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the documents of a text begin and end: at `---` lines and behind `...` lines."""
+    """Return where the documents of a text begin and end: at `---` lines and behind `...` lines."""
     borders = [start]
     marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])
     for mark in marks:
@@ -450,7 +328,7 @@ def chunks(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _lines_with(text: str, marker: str, start: int) -> list[int]:
-    """Where lines begin that hold a marker, and behind it nothing or what white space parts from it."""
+    """Return the offsets of lines that begin with a marker followed by white space or nothing."""
     found = [start] if text.startswith(marker, start) else []
     at = text.find("\n" + marker, start)
     while at >= 0:
@@ -463,7 +341,7 @@ _AFTER_MARKER = ("", " ", "\t", "\r", "\n")
 
 
 def _prologue(text: str, begin: int, end: int) -> bool:
-    """Whether there is nothing but comments and directives, which belong to the document that follows."""
+    """Whether a piece of text holds only comments and directives, which belong to the document that follows."""
     while begin < end:
         stop = text.find("\n", begin, end)
         line = text[begin : stop if stop >= 0 else end]

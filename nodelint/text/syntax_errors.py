@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
@@ -123,12 +123,12 @@ _OF_INDENT = (
 
 
 def shortened(text: str) -> str:
-    """A text as a message names it: 40 characters of it at most."""
+    """Return a text as a message names it: 40 characters of it at most."""
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _misindented(text: str, at: int) -> tuple[int, str] | None:
-    """A key that stands neither at the indent of the key above it nor at that of a key around it; in words."""
+    """Return a key that stands neither at the indent of the key above it nor at that of a key around it; in words."""
     start = text.rfind("\n", 0, at) + 1
     key = re.compile(r"( *)([\w./-]+):(?=\s|$)").match(text, start)
     if key is None or not key.start(2) <= at <= key.end():

@@ -12,7 +12,7 @@ from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
 from nodelint.fit.pods import Toleration
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
-from nodelint.why.values import Plain, later, listed, mapping, mappings, moment, text, texts
+from nodelint.why.values import Plain, later, mapping, mappings, moment, text, texts
 
 TYPE_CHECKING = False
 
@@ -153,11 +153,6 @@ class ClusterPod:
         named = [text(mapping(volume, "persistentVolumeClaim").get("claimName")) for volume in volumes]
         made = [f"{self.name}-{text(v.get('name'))}" for v in volumes if isinstance(v.get("ephemeral"), dict)]
         return [name for name in (*named, *made) if name]
-
-    @property
-    def asks_for_devices(self) -> bool:
-        """Whether it has resource claims."""
-        return bool(listed(self.spec.get("resourceClaims")))
 
 
 def _read_toleration(item: Plain) -> Toleration:

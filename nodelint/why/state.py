@@ -6,8 +6,8 @@ pkg/controllers/state/statenode.go of Karpenter core, 1.0.0 to 1.14.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE

@@ -16,13 +16,13 @@ from nodelint.karpenter.labels import (
     distance,
     flex_families,
     flex_types,
-    home_of,
     is_pattern,
     known_values,
     natural,
     nearest_key,
     nearest_value,
     since,
+    slips_among,
     standing_for,
     unit_of,
 )
@@ -143,7 +143,7 @@ def test_gibibytes_are_told_from_mebibytes() -> None:
     ],
 )
 def test_values_of_another_key_are_told(value: str, key: str, home: str) -> None:
-    assert home_of(value, key, CATALOG) == home
+    assert slips_among(key, [value], CATALOG)[value].home == home
     assert can_have(key, value, CATALOG) is False
 
 
@@ -165,7 +165,8 @@ def test_values_of_another_key_are_told(value: str, key: str, home: str) -> None
     ],
 )
 def test_no_home_is_named_where_it_is_not_certain(value: str, key: str) -> None:
-    assert home_of(value, key, CATALOG) is None
+    slip = slips_among(key, [value], CATALOG).get(value)
+    assert slip is None or slip.home is None
 
 
 def test_what_is_not_known_offline_is_not_judged() -> None:

@@ -196,6 +196,7 @@ def test_a_path_adds_nothing_to_the_configuration_that_init_writes(
     assert sum('karpenter-version: "1.4.0"' in line for line in lines) == 1
 
 
+@pytest.mark.slow
 def test_only_one_module_prints() -> None:
     """Every other one hands what it has to say to functions that take the codes out."""
     allowed = {ROOT / "nodelint" / "commands" / "__init__.py", ROOT / "nodelint" / "__main__.py"}

@@ -165,6 +165,7 @@ def try_one(folder: Path, form: str, seed: int) -> None:
     assert done.returncode in (0, 1, 2) and "Traceback" not in done.stderr, (args, sides, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=settings().max_examples // 3)
 @given(seed=st.integers(0, 2**32))

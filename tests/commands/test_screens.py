@@ -182,6 +182,7 @@ def _print_on_terminal(arguments: list[str], columns: int, cwd: Path) -> list[st
     return re.sub(r"\x1b\[[0-9;]*[mK]|\x1b\]8;[^\x1b\x07]*(?:\x1b\\\\|\x07)", "", text).splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -585,6 +585,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_check_loads_nothing_of_aws() -> None:
     code = (
         "import sys, nodelint.ec2.client\nfrom nodelint.cli import cli\n"

@@ -73,6 +73,7 @@ def cached(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     nodelint: Run, project: Path, front: Front, account: Any
 ) -> None:
@@ -222,6 +223,7 @@ def test_without_credentials_nothing_is_asked_and_nothing_is_lost(
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_without_a_network_what_is_known_stays_and_trying_again_may_help(
     nodelint: Run, project: Path, front: Front, account: Any
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.files import file_marks
+from nodelint.files import file_keywords
 from nodelint.files.discover import context, discover
 from nodelint.files.globs import Excluded
 
@@ -149,8 +149,8 @@ def test_a_file_called_a_patch_may_be_one(tree: Path) -> None:
 
 
 def test_what_marks_of_node_groups_have_in_common_is_in_each() -> None:
-    for mark in file_marks.NODE_GROUPS:
-        assert any(part in mark for part in file_marks.NODE_GROUP_PARTS)
+    for keyword in file_keywords.NODE_GROUPS:
+        assert any(part in keyword for part in file_keywords.NODE_GROUP_PARTS)
 
 
 def test_files_that_are_read_together_are_sorted_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,9 @@ def test_what_few_files_hold_is_not_searched_in_each(tmp_path: Path, monkeypatch
     for number in range(100):
         (tmp_path / f"{number}.yaml").write_text("kind: Deployment\n" * 20, encoding="utf-8")
     searches = []
-    find = file_marks.holds_any
-    monkeypatch.setattr(file_marks, "holds_any", lambda data, marks: searches.append(data) or find(data, marks))
+    find = file_keywords.holds_any
+    monkeypatch.setattr(
+        file_keywords, "holds_any", lambda data, keywords: searches.append(data) or find(data, keywords)
+    )
     assert len(discover([str(tmp_path)]).workloads) == 100
     assert len(searches) == 100, "for pods alone"

@@ -63,6 +63,7 @@ def wholes(path: Path, size: int) -> set[bytes]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     """A writer that forks one child for each try: killing a child is quick, starting an interpreter is not."""
     path = tmp_path / "facts.json"

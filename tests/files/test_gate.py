@@ -34,6 +34,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_outside_of_the_repository_is_opened_or_printed(watched: str) -> None:
     ran = re.findall(r"^RAN (.*): (\d+)$", watched, re.MULTILINE)
     assert len(ran) == len(hostile_trees.COMMANDS)
@@ -210,6 +211,7 @@ def _imported(tree: ast.AST) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_only_the_gate_opens_what_a_repository_names() -> None:
     opening, reading = set(), set()
     for path in sorted((ROOT / "nodelint").rglob("*.py")):

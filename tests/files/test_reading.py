@@ -190,6 +190,7 @@ def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project:
         assert ("not a regular file" if kind == "pipe" else "outside of the repository") in done.stderr
 
 
+@pytest.mark.slow
 def test_the_language_server_refuses_what_the_command_refuses(project: Path) -> None:
     editor = Editor(project)
     config = project / "nodelint.yaml"

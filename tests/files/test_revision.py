@@ -136,6 +136,7 @@ def pull_request(tmp_path: Path, program: Path, url: str, bare_value: str = "fal
 URLS = (".", "ext::{program}", "ssh://localhost/x", "file://{folder}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("url", "bare_value"), [*((url, "true") for url in URLS), (URLS[1], "false")])
 def test_a_repository_among_the_files_runs_nothing(
     nodelint: Run, tmp_path: Path, witness: tuple[Path, Path], own_git: str, url: str, bare_value: str

@@ -7,6 +7,7 @@ import math
 from itertools import product
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -343,6 +344,7 @@ def pods(draw: st.DrawFn, whole: bool = True) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @given(
     pools(),
     st.lists(pods(), min_size=1, max_size=4),

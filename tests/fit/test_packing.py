@@ -151,6 +151,7 @@ def test_nodes_are_those_that_karpenters_suite_expects(name: str) -> None:
     assert sorted(node[1:] for node in found) == sorted(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_each_node_is_that_of_a_second_scheduler(seed: int) -> None:

@@ -439,6 +439,7 @@ def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
             assert done_too.sources[0].text == mark + done.sources[0].text.replace("\n", "\r\n")
 
 
+@pytest.mark.slow
 def test_a_tree_that_mixes_all_styles(nodelint: Run, tmp_path: Path) -> None:
     for style in STYLES:
         copied(style, tmp_path / style)
@@ -1167,6 +1168,7 @@ def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     assert obj.node.plain() == root
 
 
+@pytest.mark.slow
 @given(hcl_values)
 def test_hcl_agrees_with_another_parser(value: Any) -> None:
     hcl2 = pytest.importorskip("hcl2")

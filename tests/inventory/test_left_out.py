@@ -289,7 +289,6 @@ LIMITS = {
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
-        policy/cost.py:LIMIT
         apiserver/cel/subset.py:_LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
         karpenter/controller/expressions.py:_MOST_PODS karpenter/controller/launching.py:_LONGEST_ROLE
         karpenter/controller/launching.py:_LONGEST_PROFILE karpenter/controller/syntax.py:LONGEST

@@ -175,6 +175,7 @@ def test_loops_and_patterns_end(tmp_path: Path, value: str) -> None:
     check(tmp_path, {**terraform(value), **templates})
 
 
+@pytest.mark.slow
 def test_one_module_that_takes_too_much_leaves_the_others(tmp_path: Path) -> None:
     good = {f"{n}/main.tf": terraform('"a"', arch="arm65")["main.tf"] for n in "ac"}
     bad = {"b/main.tf": terraform("jsonencode(local.s60)", LISTS)["main.tf"]}

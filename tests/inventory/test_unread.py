@@ -93,7 +93,8 @@ REMOTE = {
             {"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS.replace("nodes", "{{ .Values.role }}")},
             "1 chart not rendered",
             [
-                "Not rendered: 1 chart, judged from its templates and values; --helm runs helm and judges the result."
+                "Not rendered: 1 chart, judged from its templates and values; to judge the result:"
+                " helm template NAME CHART | nodelint check -."
             ],
         ),
         (
@@ -164,15 +165,21 @@ def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path:
     assert (done.returncode, "neither kustomize nor kubectl is on the path" in done.stderr) == (2, True)
     assert "Not rendered" not in done.stdout
     done = nodelint("check", "--no-kustomize", ".", env=path)
-    assert (done.returncode, "; --kustomize runs kustomize itself." in done.stdout) == (0, True)
+    assert (done.returncode, "; to judge it: kustomize build FOLDER | nodelint check -" in done.stdout) == (0, True)
     write_files(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
     assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:7: `helm` must be true or false, not `maybe`\n"
 
 
-def test_init_proposes_what_the_repository_could_use(nodelint: Run, tmp_path: Path) -> None:
-    write_files(tmp_path, {**OVERLAY, ".git/HEAD": ""})
-    text = nodelint("init", "--dry-run").stdout
-    assert ("# kustomize: true" in text, "# helm: true" in text) == (True, False)
+def test_flags_that_go_say_so_once_and_how_it_is_done_without_them(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {**OVERLAY, ".git/HEAD": "", "nodelint.yaml": "helm: true\n"})
+    lines = nodelint("check", "--kustomize", ".", env={"PATH": str(tmp_path / "nowhere")}).stderr.splitlines()
+    message = (
+        "(`{0}: true`) is deprecated, and the next release is without it: `{1} | nodelint check -` judges what {0}"
+    )
+    for tool, command in {"kustomize": "kustomize build FOLDER", "helm": "helm template NAME CHART"}.items():
+        assert sum(message.format(tool, command) in line for line in lines) == 1
+    assert "deprecated" not in nodelint("check", "--no-helm", ".").stderr
+    assert "kustomize: true" not in nodelint("init", "--dry-run").stdout
 
 
 def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: Path, nodelint: Run) -> None:

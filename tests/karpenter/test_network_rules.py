@@ -526,6 +526,7 @@ def test_an_id_of_no_subnet_is_left_to_the_rule_about_keys(judge: Judge, repair:
     assert repair(text).sources[0].text == with_class(f"{ZONE_ID} In [use1-az4]")
 
 
+@pytest.mark.slow
 def test_slips_and_patterns_are_told_once(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a, US-EAST-1B, us-east-1*, us-east1b]"))
     assert sorted({rule for rule, _, _ in rule_messages(report)}) == ["unknown-value", "wildcard-value"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
-from nodelint.karpenter.overlays import decide, named_values, view_pool
+from nodelint.karpenter.node_overlays import decide, named_values, view_pool
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import Version

@@ -603,6 +603,7 @@ KINDS_OF_CLASS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(SHARED_LINES), min_size=1, max_size=3, unique_by=repr))
 def test_pools_that_ask_the_same_of_other_classes_are_no_less_their_own(lines: list[dict[str, Any]]) -> None:
     """What one pool's requirements do is shared with pools that ask the same: each comes out as it does alone."""

@@ -121,6 +121,7 @@ def causes(text: str, target: Target, cause: Cause) -> int:
     return sum(cause(pool, context) for pool in found if isinstance(pool, NodePool) and not pool.foreign)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAUSES)
 def test_where_a_finding_is_gone_its_cause_is_gone(name: str) -> None:
     tried = 0

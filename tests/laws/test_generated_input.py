@@ -16,6 +16,7 @@ from nodelint.model.manifest import NodePool, served
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain
 from nodelint.report.json import check_json
+from nodelint.report.run_info import Run
 from nodelint.report.summary import summary_text
 from nodelint.report.text import finding_text
 from nodelint.rule.context import Context
@@ -299,7 +300,7 @@ def _hold(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None
     again = fix([new], LintRequest(aim, RULES, EVERY), unsafe=unsafe)
     assert again.sources[0].text == new.text
     assert not again.applied
-    summary_text(fixed.report, 1, None, True, fixed.applied, fixed.refused, True)
+    summary_text(fixed.report, Run(1, applied=fixed.applied, refused=fixed.refused), fixing=True)
     contents = list(objects(source))
     context = Context(contents, aim)
     pools = [o for o in contents if isinstance(o, NodePool) and served(o, aim.karpenter)]
@@ -314,8 +315,8 @@ def _prints(report: Report) -> None:
         spans = [finding.span, *(also.span for also in finding.also), *(edit.span for edit in finding.edits)]
         assert all(0 <= span.start <= span.end <= len(span.source.text) for span in spans), result
         assert finding.message and "\n" not in finding_text(result).partition("\n  ")[0].splitlines()[0]
-    summary_text(report, 1, None, True)
-    json.dumps(check_json(report, 1, None)).encode()
+    summary_text(report, Run(1))
+    json.dumps(check_json(report, Run(1))).encode()
 
 
 RELEASE = st.sampled_from(RELEASES)
@@ -327,6 +328,7 @@ def _faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODELINT_DEBUG", "1")
 
 
+@pytest.mark.slow
 @given(text=manifests(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 @example(V1, "1.0.0", None, True)
 @example(V1, "1.14.1", "1.35", True)
@@ -336,6 +338,7 @@ def test_anything_in_the_place_of_a_value(text: str, release: str, kubernetes: s
     _hold(text, release, kubernetes, unsafe)
 
 
+@pytest.mark.slow
 @given(text=torn(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None:
     _hold(text, release, kubernetes, unsafe)

@@ -188,6 +188,7 @@ def test_no_page_without_a_rule() -> None:
     assert pages == set(RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_keeps_the_laws(rule: str) -> None:
     assert TRIAL.broken_laws(RULES[rule]) == []

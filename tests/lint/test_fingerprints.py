@@ -101,6 +101,7 @@ def test_a_mark_survives_what_moves_it(
     assert marks(text.replace("\n", "\r\n") if windows else text, rules) == marks(TEXT, rules)
 
 
+@pytest.mark.slow
 def test_every_rule_keeps_its_marks(rules: dict[str, Rule]) -> None:
     """Over all bad examples of all pages, with lines above and other line breaks."""
     count = 0

@@ -943,6 +943,7 @@ def test_whatever_a_text_holds_there_is_an_answer(edits: list[tuple[int, int, st
         assert action.edit is not None and action.edit.document_changes
 
 
+@pytest.mark.slow
 @settings(max_examples=8)  # each starts a server
 @given(data=st.data())
 def test_any_text_is_borne_and_nothing_is_lost(data: st.DataObject, editor: Editor) -> None:
@@ -1029,6 +1030,7 @@ def _server(*args: str, env: dict[str, str] | None = None, **rest: Any) -> subpr
     return subprocess.run(command, env=whole, cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False, **rest)
 
 
+@pytest.mark.slow
 def test_it_ends_as_the_protocol_asks() -> None:
     note = b'{"jsonrpc":"2.0","method":"exit"}'
     gone = _server(input=b"Content-Length: %d\r\n\r\n%s" % (len(note), note))
@@ -1069,7 +1071,7 @@ def test_over_a_socket(tmp_path: Path) -> None:
                 break
             except OSError:
                 assert time.monotonic() < end
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.25)
         done = await client.initialize_async(types.InitializeParams(capabilities=types.ClientCapabilities()))
         assert done.capabilities.hover_provider
         await client.shutdown_async(None)

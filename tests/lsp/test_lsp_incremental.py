@@ -158,6 +158,7 @@ def test_facts_stay_the_same_for_a_while(account: Path) -> None:
     assert facts(3, timedelta(seconds=70)) is not first
 
 
+@pytest.mark.slow
 @settings(max_examples=max(60, settings().max_examples))
 @given(
     st.booleans(),
@@ -199,6 +200,7 @@ def state_of(home: Path, texts: dict[str, str], number: int) -> State:
     return State({buffer.uri: buffer for buffer in buffers}, (str(home),), number)
 
 
+@pytest.mark.slow
 def test_what_is_known_of_an_object_follows_its_text() -> None:
     """Whatever is worked out once for an object stays true where an edit above moves it."""
     rules, target = load_bundled(), Target(NEWEST)

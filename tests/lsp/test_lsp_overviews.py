@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import pytest
 import yaml
 from lsprotocol import types
 
@@ -86,6 +87,7 @@ def test_aliases_are_offered_with_the_newest_version_known(editor: Editor, repos
     assert editor.offered(uri, text)[0].startswith("al2023@v2026")
 
 
+@pytest.mark.slow
 def test_the_lens_counts_as_explain_does(nodelint: Nodelint, tmp_path: Path, rules: Mapping[str, Rule]) -> None:
     """Over the examples of every rule: limits, room for a pod, minValues and images among them."""
     compared = 0

@@ -42,6 +42,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_tools_answer_by_their_schemas(root: Path) -> None:
     async def ask(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -73,6 +74,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_fit_and_plan_answer_over_the_client(root: Path) -> None:
     pool = f"{nodepool()}---\n{nodeclass()}"
     (root / "pool.yaml").write_text(pool, encoding="utf-8")
@@ -100,6 +102,7 @@ def test_fit_and_plan_answer_over_the_client(root: Path) -> None:
     talk(root, ask)
 
 
+@pytest.mark.slow
 def test_nothing_outside_of_the_root_is_named_and_no_option_slips_in(root: Path) -> None:
     async def ask(client: Any) -> None:
         for path in ("../outside.yaml", str(root.parent / "outside.yaml"), "link.yaml", "-"):
@@ -115,6 +118,7 @@ def test_nothing_outside_of_the_root_is_named_and_no_option_slips_in(root: Path)
     assert (root / "pool.yaml").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.slow
 def test_text_of_the_repository_cannot_leave_its_fence(root: Path) -> None:
     text = (root / "pool.yaml").read_text(encoding="utf-8").replace("capacity-typ", "~~~-typ")
     (root / "pool.yaml").write_text(text, encoding="utf-8")

@@ -13,13 +13,13 @@ from nodelint.drift.hashstructure import Unhashable
 from nodelint.drift.stored_form import stored_object
 from nodelint.model.finding import Finding
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
-from nodelint.policy.cost import LIMIT, estimate_cost
 from nodelint.policy.objects import expression_of
 from nodelint.report.page import read_example, target_of
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.rule.examples import Example, examples
 from nodelint.text import UnknownValue
+from tests.policy.cel_cost import LIMIT, estimate_cost
 
 RULES = load(bundled())
 STATED = {name: rule for name, rule in RULES.items() if rule.cel}

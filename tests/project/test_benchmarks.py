@@ -49,6 +49,7 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
+@pytest.mark.slow
 def test_no_run_makes_more_calls_than_the_record_has() -> None:
     """Where a change is worth it, `benchmarks/calls.py --record` writes the new counts, for a reviewer to see."""
     if PYTHON not in json.loads((BENCHMARKS / "calls.json").read_text(encoding="utf-8")):
@@ -83,6 +84,7 @@ def test_a_record_of_some_runs_leaves_the_others_alone(
     assert json.loads(record.read_text()) == {"3.0": {"x": 1}, PYTHON: {"one pair": 100}}
 
 
+@pytest.mark.slow
 def test_every_row_is_measured() -> None:
     done = run_benchmark("run.py", "--scale", "0.005", "--runs", "1")
     assert done.returncode == 0, done.stderr
@@ -103,6 +105,7 @@ needs_git = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_git
 def test_a_row_beside_a_revision() -> None:
     done = run_benchmark("run.py", "--scale", "0.005", "--runs", "1", "--only", "strict", "--against", "HEAD")
@@ -294,6 +297,7 @@ def test_a_language_server_that_ends_is_said(load: Load, tmp_path: Path, capsys:
         server.print_tables([tree._replace(name="now")], [1], [0], 1, 60)
 
 
+@pytest.mark.slow
 def test_a_profile_names_the_rooms() -> None:
     done = run_benchmark("run.py", "--profile", "--scale", "0.005")
     assert done.returncode == 0, done.stderr

@@ -63,6 +63,7 @@ def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
     assert job["retry"] == {"max": 2, "exit_codes": [4]}
 
 
+@pytest.mark.slow
 def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     """Both scripts of the job as a runner would call them, over a repository, with GitLab's notes behind HTTP.
 
@@ -133,6 +134,7 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     assert (tree / job["artifacts"]["paths"][0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_the_bitbucket_steps_leave_their_reports(tmp_path: Path) -> None:
     """The steps' commands, less those that install, over a repository whose branch adds a mistake."""
     builtin_schemas.hold_to("vendor.bitbucket-pipelines", CI / "bitbucket-pipelines.yml")

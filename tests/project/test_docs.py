@@ -33,6 +33,7 @@ class TestWhatPagesShow:
     A block with a title, such as title="pool.yaml", is written to a file of that name.
     """
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("page", [p for p in PAGES if "```console" in p.read_text(encoding="utf-8")], ids=str)
     def test_is_what_the_tool_prints(self, page: Path, tmp_path: Path) -> None:
         folder = tmp_path / "here"
@@ -143,12 +144,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestSite:
+    @pytest.mark.slow
     def test_holds_every_page(self, site: Path) -> None:
         for page in DOCS.rglob("*.md"):
             path = page.relative_to(DOCS).with_suffix("")
             path = path.parent if path.name == "index" else path
             assert (site / path / "index.html").is_file()
 
+    @pytest.mark.slow
     def test_has_no_dead_link(self, site: Path) -> None:
         dead = [
             f"{page.relative_to(site)}: {link}"

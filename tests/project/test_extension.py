@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.conftest import ROOT
 from tools.make_icon import ICON, draw
 
@@ -13,6 +15,7 @@ PACKAGE = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
 SOURCES = "".join(path.read_text(encoding="utf-8") for path in sorted((EXTENSION / "src").glob("*.ts")))
 
 
+@pytest.mark.slow
 def test_the_icon_is_what_the_script_draws() -> None:
     assert ICON.read_bytes() == draw()
     assert EXTENSION / PACKAGE["icon"] == ICON

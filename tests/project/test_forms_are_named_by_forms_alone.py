@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
 
@@ -36,7 +38,7 @@ ALLOWED = {
     "commands/_fit_run.py": "words of a message",
     "config/settings.py": "the settings `helm` and `kustomize`",
     "drift/stored_form.py": "words of a message",
-    "files/file_marks.py": "labels of charts and the key below which values stand, wherever they are installed",
+    "files/file_keywords.py": "labels of charts and the key below which values stand, wherever they are installed",
     "karpenter/controller_settings.py": "what installs the controller, for rules that ask for its block",
     "karpenter/userdata/family_mismatch.py": "words of a message",
     "lsp/server.py": "patterns of files that an editor watches",
@@ -48,7 +50,7 @@ ALLOWED = {
     "report/skipped.py": "words of a report, and flags",
     "text/embedded_regions.py": "kinds of workloads of other APIs",
     "text/embedded.py": "endings of templates of any kind",
-    "text/source.py": "the kind of text whose parts are read anew alone",
+    "text/rereading.py": "the kind of text whose parts are read anew alone",
     # These ask a form's own modules, for what no other form has an answer to.
     "plan/changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
     "plan/changed_inputs.py": "inputs of values that are not known",
@@ -90,6 +92,7 @@ def naming(form: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_module_names_a_form_without_a_reason() -> None:
     found = set().union(*map(naming, NAMES))
     assert sorted(found - ALLOWED.keys()) == [], "ask `forms.registry`, or say why the name has to stand there"

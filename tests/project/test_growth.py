@@ -464,6 +464,7 @@ def test_fields_that_there_are_none_of(rules: dict[str, Rule]) -> None:
     assert (work(make(80)) - work(make(40))) / 40 < 900
 
 
+@pytest.mark.slow
 def test_mappings_where_values_belong(rules: dict[str, Rule]) -> None:
     only = {"invalid-field": rules["invalid-field"]}
 
@@ -664,6 +665,7 @@ def test_every_large_input_is_held() -> None:
     assert large_inputs().CASES.keys() - LARGE == {"stream", "tree --fix"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), LARGE.items())
 def test_a_large_input_takes_work_that_grows_with_its_size(tmp_path: Path, name: str, size: int) -> None:
     case = large_inputs().CASES[name]

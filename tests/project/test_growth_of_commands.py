@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,57 +10,53 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
-Write = Callable[[Any, Path, int], tuple[str, ...]]
-"""Writes the files of a size into a folder; the arguments of the run."""
+ROWS = [
+    "check, argocd generator",
+    "check, chart",
+    "check, flux releases",
+    "check, overlays",
+    "check, terragrunt",
+    "check, values files",
+    "explain, files",
+    "fit, vendored charts",
+    "fit, workloads",
+    "plan, overlay",
+    "hash, instances of a terraform module",
+    "strict, files",
+]
+"""A row for each command and each kind of input; `python benchmarks/growth.py` counts all that there are."""
 
 
-def write_plan(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_pairs(folder / "old", size)
-    inputs.write_pairs(folder / "new", size, changed=size // 5)
-    return ("plan", "--old", str(folder / "old"), str(folder / "new"))
-
-
-def write_pairs(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_pairs(folder, size)
-    return ("explain", "--format", "json", str(folder))
-
-
-def write_strict(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_pairs(folder, size)
-    return ("check", "--jobs", "1", "--profile", "strict", str(folder))
-
-
-def write_workloads(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_pairs(folder / "fleet", 4)
-    inputs.write_workloads(folder / "apps", size)
-    return ("fit", str(folder / "fleet"), str(folder / "apps"))
-
-
-def write_overlay(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_overlay(folder, size)
-    return ("check", "--jobs", "1", str(folder))
-
-
-def write_chart(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_chart(folder, size)
-    return ("check", "--jobs", "1", str(folder))
-
-
-def write_edited_text(inputs: Any, folder: Path, size: int) -> tuple[str, ...]:
-    inputs.write_stream_of_pairs(folder / "objects.yaml", size)
-    return ("lsp", str(folder / "objects.yaml"))
-
-
-@pytest.mark.parametrize(
-    "write",
-    [write_plan, write_pairs, write_strict, write_workloads, write_overlay, write_chart, write_edited_text],
-)
-def test_work_grows_with_the_input(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def benchmarks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """What imports a module of the benchmarks."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    inputs, calls = importlib.import_module("inputs"), importlib.import_module("calls")
     monkeypatch.setattr("sys.argv", [])
     monkeypatch.chdir(tmp_path)
-    few, many = (list(write(inputs, tmp_path / str(size), size)) for size in (10, 40))
-    calls.count_calls(many)  # loads what is loaded once
-    growth = calls.count_calls(many) / calls.count_calls(few) / 4
-    assert growth < 1.15
+    return importlib.import_module
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROWS)
+def test_work_grows_with_the_input(name: str, benchmarks: Any, tmp_path: Path) -> None:
+    growth, calls = benchmarks("growth"), benchmarks("calls")
+    row = growth.ROWS[name]
+    runs = [growth.write_sides(row, tmp_path / str(times), row.size * times) for times in (1, 2, 4)]
+    calls.count_calls(runs[0])  # loads what is loaded once
+    assert growth.find_exponent([calls.count_calls(words) for words in runs]) < 1.15
+
+
+def test_an_edit_grows_no_faster_than_its_text(benchmarks: Any, tmp_path: Path) -> None:
+    growth, calls = benchmarks("growth"), benchmarks("calls")
+    for size in (10, 40):
+        growth.write_stream(tmp_path / str(size), size)
+    few, many = (["lsp", str(tmp_path / str(size) / "objects.yaml")] for size in (10, 40))
+    calls.count_calls(many)
+    assert calls.count_calls(many) / calls.count_calls(few) < 4.4
+
+
+def test_an_exponent_tells_linear_work_from_quadratic(benchmarks: Any) -> None:
+    find = benchmarks("growth").find_exponent
+    assert find([1000 + n for n in (100, 200, 400)]) == pytest.approx(1)
+    assert find([1000 + n * n for n in (10, 20, 40)]) == pytest.approx(2)
+    assert find([1000, 1001, 1003]) == 0, "hardly any work is added"

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.base.caching import cache, cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.cli import cli
 from nodelint.commands import check, fit, plan
@@ -53,7 +52,7 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
     modules = loaded(tmp_path, "check", "--", "a.yaml")
     assert "nodelint.files.discover" in modules
     slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
-    library = ("collections", "contextlib", "enum", "fnmatch", "functools", "json", "re", "tomllib", "typing")
+    library = ("contextlib", "enum", "fnmatch", "json", "re", "tomllib", "typing")
     rooms = (
         "text.nodes",
         "text.yaml.compose",
@@ -260,35 +259,6 @@ def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
-
-
-class _Once:
-    def __init__(self) -> None:
-        self.asked = 0
-
-    @cached_property
-    def value(self) -> int:
-        """What it is."""
-        self.asked += 1
-        return self.asked
-
-
-def test_what_is_kept_is_kept_as_functools_keeps_it() -> None:
-    @cache
-    def doubled(number: int) -> list[int]:
-        """Twice."""
-        return [number, number]
-
-    assert doubled(2) is doubled(2) is not doubled(3)
-    assert (doubled.__name__, doubled.__doc__, doubled.__wrapped__(1)) == ("doubled", "Twice.", [1, 1])
-    first = doubled(2)
-    doubled.cache_clear()
-    assert doubled(2) is not first
-    once = _Once()
-    assert (once.value, once.value, _Once().value) == (1, 1, 1)
-    assert vars(_Once)["value"].__doc__ == "What it is."
-    del once.value
-    assert once.value == 2
 
 
 def test_tables_are_read_as_json_reads_them() -> None:

@@ -30,6 +30,7 @@ LASTING = {
 """What modules fill: results by the whole of what they follow from, what stays empty, an editor's texts, notes."""
 
 
+@pytest.mark.slow
 def test_a_call_says_what_a_process_of_its_own_says(tmp_path: Path, forked: Command) -> None:
     """Twice in one folder, whose files are others by then: nothing read at first is known still."""
     environment = {**os.environ, "NODELINT_NOW": NOW, "NODELINT_CACHE_DIR": str(tmp_path / "cache")}

@@ -15,6 +15,7 @@ FILES = [str(path.relative_to(ROOT)) for path in sources() if "re." in path.read
 GROUPS = [FILES[n::4] for n in range(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", GROUPS, ids=lambda files: files[0])
 def test_every_pattern_takes_time_in_proportion(files: list[str]) -> None:
     """Each over texts of its own parts, at n and 2n characters, in a process whose CPU is limited."""
@@ -35,6 +36,7 @@ SLOW = (
 )
 
 
+@pytest.mark.slow
 def test_the_law_sees_patterns_that_take_long() -> None:
     program = (
         "import signal; from tests import patterns as p; signal.signal(signal.SIGVTALRM, p._stop)\n"

@@ -126,6 +126,7 @@ def test_each_slip_is_python_and_changes_only_its_place(mutate: ModuleType) -> N
         assert raw[mutant.start : mutant.end].decode() == mutant.was
 
 
+@pytest.mark.slow
 def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, tmp_path: Path) -> None:
     for folder in ("nodelint", "tests"):
         (tmp_path / folder).mkdir()

@@ -94,6 +94,7 @@ PAGES = sorted(
 )
 
 
+@pytest.mark.slow
 def test_messages_and_help_use_plain_words() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: write `{FORBIDDEN[word]}`, not `{word}`"

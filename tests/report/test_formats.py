@@ -31,8 +31,7 @@ from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.report import github, gitlab, html, junit, markdown, sarif
 from nodelint.report.grouping import entries
-from nodelint.report.run_info import Run
-from nodelint.report.summary import Basis
+from nodelint.report.run_info import Basis, Run
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
 from tests.manifests import nodeclass

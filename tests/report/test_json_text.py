@@ -20,6 +20,7 @@ def test_a_value_without_lines_is_printed_as_the_library_does(value: object, asc
     assert "".join(json_parts(value, ascii_only)) == json.dumps(value, indent=2, ensure_ascii=ascii_only)
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.text(), VALUES), min_size=1))
 def test_a_json_line_takes_one_line_and_says_the_same(objects: list[dict[str, object]]) -> None:
     text = "".join(json_parts({"types": [JsonLine(value) for value in objects]}, ascii_only=True))

@@ -1,4 +1,4 @@
-"""The text of findings as people read it: marks, widths, one entry for each cause, colours and links."""
+"""The text of findings as people read it: underlines, widths, one entry for each cause, colours and links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nodelint.lint.results import Result
 from nodelint.model.finding import Also, Edit, Finding, Span
 from nodelint.model.releases import NEWEST
 from nodelint.report.grouping import entries
-from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.rule.definition import bundled, load
@@ -55,8 +55,8 @@ def marked(text: str) -> list[str]:
     """What of each line of code stands above a mark, column by column."""
     rows = [line.partition("|")[2][1:] for line in text.split("\n")[1:] if re.match(r" *\d* \|", line)]
     found: list[str] = []
-    for code, marks in pairwise(rows):
-        found += [code[match.start() : match.end()] for match in re.finditer(r"\^+", marks)]
+    for code, underlines in pairwise(rows):
+        found += [code[match.start() : match.end()] for match in re.finditer(r"\^+", underlines)]
     return found
 
 
@@ -72,7 +72,9 @@ def test_a_window_scrolls_to_its_mark_and_is_never_wider_than_the_terminal(
     source = Source.from_text("a.txt", f"{line}\nnext\n")
     start = min(start, len(line))
     look = PLAIN._replace(width=width)
-    text = "\n".join(excerpt(source, [Mark(Span(source, start, min(start + length, len(line))), own=True)], look))
+    text = "\n".join(
+        excerpt(source, [Underline(Span(source, start, min(start + length, len(line))), own=True)], look)
+    )
     assert all(cells(row) <= width for row in text.split("\n"))
     if line.strip():
         (above,) = marked(f"\n{text}") or [""]
@@ -83,8 +85,8 @@ def test_a_window_scrolls_to_its_mark_and_is_never_wider_than_the_terminal(
 def test_carets_stand_under_wide_characters() -> None:
     source = Source.from_text("a.txt", "名前: [値, b]\n")
     at = source.text.index("b")
-    _, code, marks = finding_text(result(source, at, at + 1)).split("\n")[2:]
-    assert cells(code[: code.index("b")]) == marks.index("^")
+    _, code, underlines = finding_text(result(source, at, at + 1)).split("\n")[2:]
+    assert cells(code[: code.index("b")]) == underlines.index("^")
 
 
 def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own() -> None:
@@ -282,6 +284,7 @@ def test_statistics_count_findings_by_rule() -> None:
     assert statistics_lines(found) == ["2  error    unknown-field  1 with a fix"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

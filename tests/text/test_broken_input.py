@@ -156,6 +156,7 @@ def test_no_baseline_is_written_where_an_overlay_cannot_be_read(nodelint: Run, t
     assert not (tmp_path / "nodelint.baseline.json").exists()
 
 
+@pytest.mark.slow
 def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:
     """One run over everything: each file has its line, and the good file beside is judged as ever."""
     for number, (data, *_) in enumerate(UNREADABLE.values()):
@@ -238,6 +239,7 @@ def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> No
     assert time.process_time() - start < 2
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(tmp_path: Path) -> None:
     """50 MB in one document, and as much again that is not one of ours, in less than 300 MB."""
     with (tmp_path / "one.yaml").open("w", encoding="utf-8") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def value_of(members: list[Member]) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 @given(MAPPINGS)
 @example([("a", 10), ("<<", [[("a", 500)]])])
 @example([("<<", [[("a", 1)]]), ("<<", [[("a", 2)]])])

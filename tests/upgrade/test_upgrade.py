@@ -683,6 +683,7 @@ class TestFindings:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_what_it_prints(self, nodelint: Run, snapshot: SnapshotAssertion) -> None:
         done = nodelint("upgrade", "--from", "1.0.6", "--to", "1.14.1", "examples", cwd=ROOT)
         assert (done.returncode, done.stderr) == (1, "")

@@ -8,16 +8,15 @@ The functions that only those call lie in `cel.functions`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, partial
 
 from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
 from nodelint.apiserver.cel.text import expression as python_pattern
 from nodelint.apiserver.cel.text import find, split, strict_int
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     Value = Any
@@ -51,7 +50,7 @@ class Program:
         self.literals: tuple[str, ...] | None = None
 
     def run(self, value: Value) -> Value:
-        """The value with `self` being `value`. An evaluation error is a `Failed`."""
+        """Return the value with `self` being `value`. An evaluation error is a `Failed`."""
         result = self._compiled.eval(data={"self": value})
         if result.type() == self._error:
             message = str(result.plain_value())
@@ -61,7 +60,7 @@ class Program:
         return result.plain_value()
 
     def evaluate(self, variables: dict[str, Value]) -> Value:
-        """The value with these variables. An evaluation error is a `Failed`."""
+        """Return the value with these variables. An evaluation error is a `Failed`."""
         result = self._compiled.eval(data=variables)
         if result.type() == self._error:
             raise EvaluationError(str(result.plain_value()))
@@ -69,7 +68,9 @@ class Program:
 
     @property
     def yields(self) -> str:
-        """The type of its value, as CEL names it: `BOOL`, `INT`; `DYN` where that hangs on what it is given."""
+        """Return the type of its value, as CEL names it: `BOOL`, `INT`; `DYN` where that hangs on what it
+        is given.
+        """
         return str(self._compiled.return_type())
 
     def holds(self, value: Value) -> bool:
@@ -80,7 +81,7 @@ class Program:
             return False
 
     def texts(self) -> tuple[str, ...]:
-        """The string literals that the expression holds."""
+        """Return the string literals that the expression holds."""
         if self.literals is None:
             self.literals = tuple(dict.fromkeys(a or b for a, b in re.findall(_TEXT, self.text)))
         return self.literals
@@ -114,7 +115,7 @@ _SHORT = 1000
 
 
 def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
-    """Compile an expression over some variables; the same text is compiled once. Raises `Unsupported`."""
+    """Compile an expression over some variables; the same text is compiled once. Raise `Unsupported`."""
     found = _programs.get((expression, variables))
     if found is None:
         try:
@@ -136,7 +137,7 @@ def _compile_subset(expression: str) -> Program | None:
 
 
 def matches(text: str, pattern: str, foreign: bool = True) -> bool:
-    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raises `Unsupported`.
+    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raise `Unsupported`.
 
     `foreign` patterns, which Karpenter's CRDs do not have, may take Python's expressions long: RE2 is asked.
     """
@@ -151,7 +152,7 @@ def matches(text: str, pattern: str, foreign: bool = True) -> bool:
 
 
 def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
-    """The same, asked anew: by Python's expressions where the pattern is known and the text is short."""
+    """Return the same, asked anew: by Python's expressions where the pattern is known and the text is short."""
     try:
         found = python_pattern(pattern)
         if len(text) <= _SHORT and not foreign:

@@ -32,7 +32,7 @@ RENAMED = {"indexOf": "first_index", "lastIndexOf": "last_index"}
 
 
 def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
-    """A CEL environment with all functions and some variables, and the type of its errors."""
+    """Return a CEL environment with all functions and some variables, and the type of its errors."""
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
@@ -63,11 +63,11 @@ class _Types:
         self.texts_by_name = kind.Map(kind.STRING, self.texts)
 
     def free(self, name: str, *overloads: _Overload) -> Any:
-        """A function, `name(x)`."""
+        """Return a function, `name(x)`."""
         return self._declared(name, name, False, overloads)
 
     def member(self, name: str, *overloads: _Overload) -> Any:
-        """A method, `x.name()`."""
+        """Return a method, `x.name()`."""
         return self._declared(name, f"of_{name}", True, overloads)
 
     def _declared(self, name: str, prefix: str, is_member: bool, overloads: tuple[_Overload, ...]) -> Any:
@@ -180,18 +180,18 @@ def _of_addresses(types: _Types) -> list[Any]:
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """The matches of an RE2 pattern from left to right, at most `limit` of them unless it is negative."""
+    """Return the matches of an RE2 pattern from left to right, at most `limit` of them unless it is negative."""
     found = [match[0] for match in expression(pattern).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 
 def index_of(values: list[Any], value: Any) -> int:
-    """Where a value stands first in a list; -1 where it does not."""
+    """Return where a value stands first in a list; -1 where it does not."""
     return values.index(value) if value in values else -1
 
 
 def last_index_of(values: list[Any], value: Any) -> int:
-    """Where a value stands last in a list; -1 where it does not."""
+    """Return where a value stands last in a list; -1 where it does not."""
     return len(values) - 1 - values[::-1].index(value) if value in values else -1
 
 
@@ -201,7 +201,7 @@ def is_sorted(values: list[Any]) -> bool:
 
 
 def quantity(text: str) -> dict[str, str]:
-    """A Kubernetes resource quantity such as `1.5Gi`; anything else is a ValueError."""
+    """Return a Kubernetes resource quantity such as `1.5Gi`; anything else is a ValueError."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a quantity")
@@ -210,7 +210,7 @@ def quantity(text: str) -> dict[str, str]:
 
 
 def url(text: str) -> dict[str, Any]:
-    """An absolute URL or a path, taken apart; anything else is a ValueError."""
+    """Return an absolute URL or a path, taken apart; anything else is a ValueError."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(text)
@@ -230,7 +230,7 @@ def url(text: str) -> dict[str, Any]:
 
 
 def ip(text: str) -> dict[str, Any]:
-    """An IPv4 or IPv6 address without a zone; anything else is a ValueError."""
+    """Return an IPv4 or IPv6 address without a zone; anything else is a ValueError."""
     import ipaddress
 
     address = ipaddress.ip_address(text)
@@ -240,7 +240,7 @@ def ip(text: str) -> dict[str, Any]:
 
 
 def cidr(text: str) -> dict[str, Any]:
-    """A range of addresses such as `10.0.0.0/8`; anything else is a ValueError."""
+    """Return a range of addresses such as `10.0.0.0/8`; anything else is a ValueError."""
     import ipaddress
 
     if "/" not in text:

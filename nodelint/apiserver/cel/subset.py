@@ -8,13 +8,12 @@ decides.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.apiserver.cel.text import expression, strict_int
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     Value = Any
@@ -39,7 +38,7 @@ _LITERALS = {"true": True, "false": False, "null": None}
 
 
 def compile_subset(text: str) -> Callable[[Value], Value]:
-    """A function of `self` that gives the value of an expression, or raises Failure. Raises OutsideSubset."""
+    """Return a function of `self` that gives the value of an expression, or raises Failure. Raise OutsideSubset."""
     step = _Parser(text).whole()
 
     def run(value: Value) -> Value:
@@ -92,7 +91,7 @@ class _Parser:
         return step
 
     def take(self, *signs: str) -> str:
-        """The next token if it is one of these signs or words, else nothing."""
+        """Return the next token if it is one of these signs or words, else nothing."""
         kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
         if kind not in ("sign", "name") or token not in signs:
             return ""
@@ -161,7 +160,7 @@ class _Parser:
         return token
 
     def call(self, target: Step, name: str) -> Step:
-        """A method of a value, behind its bracket."""
+        """Return a method of a value, behind its bracket."""
         if name in _MACROS:
             variable = self.name()
             self.expect(",")
@@ -230,7 +229,7 @@ class _Parser:
         return lambda scope: {key(scope): value(scope) for key, value in entries}
 
     def function(self, name: str) -> Step:
-        """A function, behind its bracket."""
+        """Return a function, behind its bracket."""
         if name == "has":
             return self.presence()
         given = self.listed(")")

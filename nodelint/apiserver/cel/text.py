@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 
 def strict_int(text: str) -> int:
-    """A decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
+    """Return a decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
     digits = text[1:] if text.startswith(("+", "-")) else text
     if not (digits.isascii() and digits.isdigit()) or not -(2**63) <= int(text) < 2**63:
         raise ValueError(f"`{text}` is not an integer")
@@ -15,19 +15,19 @@ def strict_int(text: str) -> int:
 
 
 def find(text: str, pattern: str) -> str:
-    """The leftmost match of an RE2 pattern, empty where there is none."""
+    """Return the leftmost match of an RE2 pattern, empty where there is none."""
     match = expression(pattern).search(text)
     return match[0] if match else ""
 
 
 def split(text: str, separator: str) -> list[str]:
-    """The parts between separators; with an empty separator the characters."""
+    """Return the parts between separators; with an empty separator the characters."""
     return text.split(separator) if separator else list(text)
 
 
 @cache
 def expression(pattern: str) -> re.Pattern[str]:
-    """A Python pattern that finds what the RE2 one finds. Raises ValueError for syntax only RE2 has.
+    """Return a Python pattern that finds what the RE2 one finds. Raise ValueError for syntax only RE2 has.
 
     RE2's classes are ASCII and its `$` is the very end. Python's search is leftmost-first, as RE2's is.
     """
@@ -90,7 +90,9 @@ _KEYWORDS = (
 
 @lru_cache(10_000)
 def escaped(name: str) -> str:
-    """A field's name as CEL rules write it: what is not an identifier is escaped, as Kubernetes documents it."""
+    """Return a field's name as CEL rules write it: what is not an identifier is escaped, as Kubernetes
+    documents it.
+    """
     if name.isidentifier() and "__" not in name:
         return f"__{name}__" if f" {name} " in _KEYWORDS else name
     if not re.fullmatch(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*", name):

@@ -47,7 +47,7 @@ from nodelint.ec2.snapshot import TABLE_OF, Answer, Offering, Question, Region, 
 if TYPE_CHECKING:
     from boto3.session import Session
 
-__all__ = ["OWN_PARAMETERS", "Account", "CannotAsk", "Progress", "policy"]
+__all__ = ["Account", "CannotAsk", "Progress", "policy"]
 
 Progress = Callable[[int, int, str], None]
 """Told after every call: how many are done, how many are known of, and what was asked for last."""
@@ -339,13 +339,10 @@ class _Outcome(NamedTuple):
     account: str | None = None
 
 
-OWN_PARAMETERS = "parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too"
-"""What the policy cannot know: JSON has no place for a remark."""
-
-
 def policy() -> dict[str, Any]:
-    """The minimal IAM policy for all that can be asked; see also OWN_PARAMETERS.
+    """The minimal IAM policy for all that can be asked.
 
+    Parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too.
     `sts:GetCallerIdentity` needs none. EC2 knows no resources for what describes
     (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html).
     """

@@ -37,7 +37,7 @@ class RevisionFile(NamedTuple):
 
 
 def commit(where: Repository, name: str) -> str:
-    """The commit that a revision stands for. Raises GitError where there is no such revision."""
+    """Return the commit that a revision stands for. Raise GitError where there is no such revision."""
     if name.startswith("-"):  # an option of git, and no revision begins so
         raise GitError(f"`{name}` is not a revision of this repository")
     try:
@@ -49,14 +49,14 @@ def commit(where: Repository, name: str) -> str:
 
 
 def _say_what_lacks(where: Repository) -> str:
-    """The end of a message about a revision that is not found: a shallow clone may lack it."""
+    """Return the end of a message about a revision that is not found: a shallow clone may lack it."""
     if not os.path.exists(os.path.join(where.data, "shallow")):
         return ""
     return "; this clone has a part of the history: run `git fetch --unshallow`, or set `fetch-depth: 0` in CI"
 
 
 def base(where: Repository) -> str:
-    """The commit at which the current branch left the default branch. Raises GitError where none is found."""
+    """Return the commit at which the current branch left the default branch. Raise GitError where none is found."""
     names = []
     with suppress(GitError):  # a clone without it has the branch itself
         names.append(ask(where, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD").strip())
@@ -91,7 +91,7 @@ def write_files(
     What is `wanted` is written, too, as far as the clone has it.
 
     A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
-    Raises GitError, also where what is needed is not there, and OSError.
+    Raise GitError, also where what is needed is not there, and OSError.
     """
     entries = [
         e
@@ -118,7 +118,9 @@ def write_files(
 
 
 def _inside(folder: str, path: str) -> str | None:
-    """Where a path of a revision is written; None for one that leads elsewhere, which git itself never makes."""
+    """Return where a path of a revision is written; None for one that leads elsewhere, which git itself
+    never makes.
+    """
     steps = path.split("/")
     if any(step in ("", ".", "..") or step.lower() == ".git" for step in steps) or os.path.isabs(path):
         return None
@@ -136,7 +138,7 @@ def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
 
 
 def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:
-    """The content of each blob; None for one that a shallow or partial clone does not have."""
+    """Yield the content of each blob; None for one that a shallow or partial clone does not have."""
     try:
         out = _contents(where, names)
         known_ids = None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from nodelint.files.globs import Globs
 
 
@@ -23,12 +21,12 @@ class UnreadRevision(Exception):
 
 @contextmanager
 def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator[tuple[str, list[str], str]]:
-    """A folder with the files of a revision, the paths in it, and the top of the repository.
+    """Yield a folder with the files of a revision, the paths in it, and the top of the repository.
 
     None stands for the place at which the branch left the default branch. `include` are files that are read too.
     Raise UnreadRevision where git cannot tell.
     """
-    from nodelint.files.discover import is_text_of_others, may_hold_objects
+    from nodelint.files.file_kinds import is_text_of_others, may_hold_objects
     from nodelint.files.git.git_revision import base, commit, list_changed, write_files
     from nodelint.files.git.repository import GitError, repository
 

@@ -59,7 +59,7 @@ _CONFIGURED = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", 
 
 
 class GitError(Exception):
-    """What git said where it could not tell."""
+    """Raised with git's own message when git cannot answer."""
 
 
 class Repository(NamedTuple):
@@ -70,7 +70,7 @@ class Repository(NamedTuple):
 
 
 def repository(folder: str) -> Repository:
-    """The repository around a folder. Raises GitError where there is none that git and its owner vouch for."""
+    """Return the repository around a folder. Raise GitError where there is none that git and its owner vouch for."""
     top = safe_read.repository(os.path.realpath(folder))
     if top is None:
         return _named_by_environment(folder)
@@ -87,17 +87,21 @@ def repository(folder: str) -> Repository:
 
 
 def ask(where: Repository, *arguments: str) -> str:
-    """What git prints. Raises GitError with its first line where it fails."""
+    """Return what git prints. Raise GitError with its first line where it fails."""
     return os.fsdecode(send(where, arguments, b""))
 
 
 def send(where: Repository, arguments: Sequence[str], sent: bytes) -> bytes:
-    """What git prints for what it reads on standard input. Raises GitError with its first line where it fails."""
+    """Return what git prints for what it reads on standard input. Raise GitError with its first line where
+    it fails.
+    """
     return _run([f"--git-dir={where.data}", f"--work-tree={where.top}"], arguments, sent, _environment())
 
 
 def _named_by_environment(folder: str) -> Repository:
-    """A work tree without `.git`, as a hook of a bare repository has one: GIT_DIR and GIT_WORK_TREE name both."""
+    """Return a work tree without `.git`, as a hook of a bare repository has one: GIT_DIR and GIT_WORK_TREE
+    name both.
+    """
     data = os.environ.get("GIT_DIR")
     if not data:
         raise GitError(f"{folder} is in no git repository; to compare two folders, name one with --old")
@@ -109,7 +113,7 @@ def _named_by_environment(folder: str) -> Repository:
 
 
 def _data(path: str) -> str:
-    """The folder that a `.git` is or names."""
+    """Return the folder that a `.git` is or names."""
     if os.path.isdir(path):
         return os.path.realpath(path)
     try:
@@ -133,7 +137,9 @@ def _environment() -> dict[str, str]:
 
 
 def _asking_environment(top: str) -> dict[str, str]:
-    """That of the question whose repository a folder is: the user's own configuration says whom to trust."""
+    """Return the environment of a git call that asks whose a folder is: the user's own configuration says whom to
+    trust.
+    """
     fixed = {name: value for name, value in _environment().items() if name not in _CONFIGURED}
     names = (*_OF_THE_USER, *_CONFIGURED)
     begins = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")

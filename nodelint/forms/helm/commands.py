@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from nodelint.files.discover import is_readme
+from nodelint.files.file_kinds import is_readme
 from nodelint.forms.lib.chart_commands import helm_commands, join_lines
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates

@@ -7,8 +7,8 @@ are all that can name it.
 from __future__ import annotations
 
 import os
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.files.gate import gate
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from nodelint.base.caching import cache
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.values import YamlTree, new_text

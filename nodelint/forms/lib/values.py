@@ -6,7 +6,7 @@ import os
 
 from nodelint.files.gate import gate
 from nodelint.text import Document, Node, Source
-from nodelint.text.marks import MARKS
+from nodelint.text.keywords import KEYWORDS
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
@@ -36,7 +36,7 @@ def _read_passed_over(source: Source) -> None:
         if document.root is not None or document.host is not None:
             continue
         text = source.text[document.start : document.end]
-        if not any(mark in text for mark in MARKS):
+        if not any(keyword in text for keyword in KEYWORDS):
             try:
                 roots = compose(source, text, document.start, masked=False)
             except Unreadable:

@@ -33,6 +33,7 @@ class ModuleFiles:
 
     _listed: dict[str, tuple[list[str], list[str]]]
     _near: dict[str, list[str]]
+    _below: dict[str, list[str]]
     _handed_in: dict[str, list[str]]
     """What was handed in, by its folder: in an editor some that are no files yet."""
     _sources: dict[str, Source | None]
@@ -44,9 +45,10 @@ class ModuleFiles:
     def __init__(self, sources: Sequence[Source] | ModuleFiles = ()) -> None:
         if isinstance(sources, ModuleFiles):
             self._listed, self._near, self._handed_in = sources._listed, sources._near, sources._handed_in
+            self._below = sources._below
             self._sources, self._files, self._calls = sources._sources, sources._files, sources._calls
             return
-        self._listed, self._near, self._handed_in = {}, {}, {}
+        self._listed, self._near, self._below, self._handed_in = {}, {}, {}, {}
         self._sources = {os.path.abspath(source.path): source for source in sources}
         for path in self._sources:
             self._handed_in.setdefault(os.path.dirname(path), []).append(path)
@@ -66,8 +68,7 @@ class ModuleFiles:
             found: dict[str, None] = {}
             around = folder
             for _ in range(_LEVELS):
-                for near_folder in (around, *self._list_below(around)):
-                    found.update(dict.fromkeys(self._list(near_folder)[1]))
+                found.update(dict.fromkeys(self._list_files_below(around)))
                 above = os.path.dirname(around)
                 if above == around or find_top(around) == around or len(found) > _MOST_FILES:
                     break
@@ -81,6 +82,13 @@ class ModuleFiles:
             )
             self._near[folder] = list(found)[:_MOST_FILES]
         return self._near[folder]
+
+    def _list_files_below(self, folder: str) -> list[str]:
+        """The files of Terraform in a folder and in those below it; folders beside each other share what is above."""
+        if folder not in self._below:
+            below = (folder, *self._list_below(folder))
+            self._below[folder] = [path for near_folder in below for path in self._list(near_folder)[1]]
+        return self._below[folder]
 
     def _list_below(self, folder: str) -> list[str]:
         """The folders below a folder (`environments/prod/eu-west-1`), as many levels as are not too many."""
@@ -115,6 +123,11 @@ class ModuleFiles:
         """The files of a module."""
         found = (self.file(path) for path in self._list(folder)[1])
         return [file for file in found if file is not None]
+
+    def read_texts(self, folder: str) -> list[Source]:
+        """The files of a module as texts, which are not parsed."""
+        found = map(self.source, self._list(folder)[1])
+        return [source for source in found if source is not None]
 
     def file(self, path: str) -> TerraformFile | None:
         """A file of Terraform; None where it cannot be read."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.edits import NotEditable, apply
 from nodelint.forms.lib.text_map import Back, make_built
 from nodelint.forms.map_edits import find_changes

@@ -46,8 +46,8 @@ class TerraformBlocks:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
         reader = ModuleFiles(files)
         for folder in dict.fromkeys(map(os.path.dirname, found)):
-            for file in reader.files(folder):
-                found.setdefault(os.path.abspath(file.source.path), file.source)
+            for file in reader.read_texts(folder):
+                found.setdefault(os.path.abspath(file.path), file)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}

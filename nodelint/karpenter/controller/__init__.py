@@ -63,7 +63,7 @@ _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
 def check(obj: Object, release: Version) -> list[ControllerProblem]:
-    """What the controller of a release refuses or cannot use in an object, in the order it is looked at.
+    """Return what the controller of a release refuses or cannot use in an object, in the order it is looked at.
 
     Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
     """

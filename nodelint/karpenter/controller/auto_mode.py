@@ -19,7 +19,9 @@ def every_type_has(key: str) -> bool:
 
 
 def auto_mode_label(key: str) -> str | None:
-    """The label of Auto Mode that a key of self-managed Karpenter, or one with a slip, was meant for; else None."""
+    """Return the label of Auto Mode that a key of self-managed Karpenter, or one with a slip, was meant for; else
+    None.
+    """
     start, _, name = key.partition("/")
     if start not in (AUTO_MODE_GROUP, AWS_GROUP):
         return None
@@ -53,7 +55,9 @@ class Lifetime(NamedTuple):
 
 
 def lifetime(pool: NodePool) -> Lifetime | None:
-    """How long a NodePool of Auto Mode lets a node live; None where it does not say so in a form that is read."""
+    """Return how long a NodePool of Auto Mode lets a node live; None where it does not say so in a form
+    that is read.
+    """
     facts = table("auto_mode")
     spec = pool.node.find("spec", "template", "spec")
     node = spec.get("expireAfter") if spec is not None else None

@@ -68,7 +68,9 @@ class Schedule(NamedTuple):
 
     @property
     def comes_round(self) -> bool:
-        """Whether there is a moment it hits; the parser looks five years ahead, enough for 29 February."""
+        """Whether any moment matches the schedule; the controller's parser looks five years ahead, enough for 29
+        February.
+        """
         if not (self.minutes and self.hours and self.months):
             return False
         dated = any(day <= _DAYS_IN_MONTH[month - 1] for month in self.months for day in self.days)
@@ -108,7 +110,7 @@ def parse(text: str) -> Schedule | str:
 
 
 def _of_five(fields: list[str]) -> list[tuple[str, str]]:
-    """The schedules of six fields without its seconds or its year, as far as they are any."""
+    """Return the valid schedules of five fields that six fields give without their seconds or their year."""
     ways = (("without its seconds", fields[1:]), ("without its year", fields[:5])) if len(fields) == 6 else ()
     return [(what, " ".join(five)) for what, five in ways if _parses(five)]
 
@@ -122,7 +124,7 @@ def _parses(fields: Sequence[str]) -> bool:
 
 
 def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
-    """A schedule of a time zone in UTC: its hours as they are, and moved by the zone's offsets of this year.
+    """Return a schedule of a time zone in UTC: its hours as they are, and moved by the zone's offsets of this year.
 
     They are moved where the hours are plain numbers and no day changes.
     """
@@ -140,7 +142,7 @@ def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
 
 
 def _offsets(zone: str) -> list[tuple[int, str]]:
-    """The hours by which a zone is ahead of UTC in January and July; none for one that is not known."""
+    """Return the hours by which a zone is ahead of UTC in January and July; none for one that is not known."""
     from datetime import UTC, datetime
     from zoneinfo import ZoneInfo
 
@@ -204,7 +206,7 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
 
 
 def _sunday(part: str, field: _Field) -> str | None:
-    """What a day of the week that counts Sunday as 7 is called here."""
+    """Return what a day of the week that counts Sunday as 7 is called here."""
     if field.name != "day of week":
         return None
     if part == "7":

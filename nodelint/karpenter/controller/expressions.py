@@ -13,13 +13,12 @@ from functools import cache
 
 from nodelint.apiserver.cel import NOT_INSTALLED
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -64,7 +63,7 @@ class ExpressionFailure(NamedTuple):
 
 
 def expressions(node_class: EC2NodeClass) -> list[Expression]:
-    """The expressions of a class in the order of its text. A text with a placeholder is not one."""
+    """Return the expressions of a class in the order of its text. A text with a placeholder is not one."""
     kubelet = node_class.node.find("spec", "kubelet")
     found = []
     for entry in kubelet.entries if kubelet is not None else ():
@@ -80,9 +79,9 @@ def expressions(node_class: EC2NodeClass) -> list[Expression]:
 
 @cache
 def compiled(text: str) -> Callable[[dict[str, object]], int]:
-    """What works an expression out for the variables of an instance type.
+    """Return what works an expression out for the variables of an instance type.
 
-    Raises NotCompiled, and NoRuntime where the extra `cel` is not installed. The function that comes back raises
+    Raise NotCompiled, and NoRuntime where the extra `cel` is not installed. The function that comes back raises
     NoNumber.
     """
     try:
@@ -106,7 +105,7 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
 
 
 def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -> Iterator[ExpressionFailure]:
-    """The expressions that fail for some of these instance types, as far as their network limits are known.
+    """Yield the expressions that fail for some of these instance types, as far as their network limits are known.
 
     All expressions of the class have to compile. `names` are gone through in their order.
     """
@@ -127,7 +126,7 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
 
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
-    """What an expression yields; None where it asks for what is not known. Raises NoNumber."""
+    """Return what an expression yields; None where it asks for what is not known. Raise NoNumber."""
     if any(variables[name] is None for name in re.findall(_OF_NETWORK, expression.text)):
         return None
     value = compiled(expression.text)(variables)
@@ -137,7 +136,7 @@ def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
 
 
 def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[str, Any]:
-    """The variables of an instance type; None for what follows from network limits that are not known."""
+    """Return the variables of an instance type; None for what follows from network limits that are not known."""
     limits = catalog.network(name)
     cards = limits.cards if limits is not None else ()
     vcpus = int(catalog.label(name, CPU) or 0)
@@ -224,7 +223,7 @@ def _environment() -> tuple[Any, Any, Any, Any]:
 
 
 def _shorten_message(message: str) -> str:
-    """A compiler's message in a few words."""
+    """Return a compiler's message in a few words."""
     overload = re.search(r"no matching overload for '_?([^'_]{1,80})_?' applied to '\(([^)]{0,300})\)'", message)
     if overload:
         hint = ": convert with double()" if {"int", "double"} <= set(overload[2].split(", ")) else ""

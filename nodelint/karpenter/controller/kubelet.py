@@ -42,7 +42,7 @@ def is_open(release: Version) -> bool:
 
 
 def family_of(node_class: EC2NodeClass) -> str | None:
-    """The AMI family of a class, as written or as its alias implies it; None where that is not known."""
+    """Return the AMI family of a class, as written or as its alias implies it; None where that is not known."""
     family = node_class.ami_family
     if family is not None:
         return family if isinstance(family, str) else None
@@ -52,7 +52,7 @@ def family_of(node_class: EC2NodeClass) -> str | None:
 
 
 def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
-    """What the controller refuses in spec.kubelet, less its expressions."""
+    """Yield what the controller refuses in spec.kubelet, less its expressions."""
     kubelet = node_class.node.find("spec", "kubelet")
     if kubelet is None or kubelet.kind != "mapping" or not is_open(release):
         return
@@ -76,7 +76,7 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
 
 
 def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerProblem]:
-    """What releases whose API server knows the fields of spec.kubelet leave out of the nodes of a family."""
+    """Yield what releases whose API server knows the fields of spec.kubelet leave out of the nodes of a family."""
     yield from _no_addresses(kubelet)
     family = family_of(node_class)
     if family is None or family in _WHOLE:
@@ -92,7 +92,7 @@ def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerP
 
 
 def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
-    """Texts in `clusterDNS` that are no IP address.
+    """Yield texts in `clusterDNS` that are no IP address.
 
     The kubelet logs them and goes on without (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
     """
@@ -123,12 +123,12 @@ def _shape(release: Version) -> SchemaNode:
 
 
 def _suggested_value(problem: SchemaProblem) -> str | None:
-    """The value that was plainly meant; of a misspelt field the message names it."""
+    """Return the value that was plainly meant; of a misspelt field the message names it."""
     return None if problem.layer == "unknown" else problem.suggestion
 
 
 def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProblem]:
-    """Fields that nodes of a family would not get."""
+    """Yield fields that nodes of a family would not get."""
     if family is None or family in _WHOLE:
         return
     fields = _shape_fields()

@@ -36,7 +36,7 @@ _LONGEST_PROFILE = 128
 
 
 def node_class(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
-    """What is wrong with a class, in the order of its fields."""
+    """Yield what is wrong with a class, in the order of its fields."""
     yield from _images(obj, release)
     yield from _subnets(obj)
     yield from _security_groups(obj)
@@ -220,7 +220,7 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
 
 
 def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterator[ControllerProblem]:
-    """A term that became a query without a filter: `tags: {}`, or an empty name."""
+    """Yield a problem for a term that becomes a query without a filter: `tags: {}`, or an empty name."""
     tags = term.node.get("tags")
     dropped = [label for label in term.tags if label.node.kind == "scalar" and label.node.value is None]
     if (
@@ -265,7 +265,7 @@ def _dropped_tag(label: Label, what: str) -> ControllerProblem:
 
 
 def _is_set(node: Node, name: str) -> bool:
-    """Whether a field is given: the API server drops a null."""
+    """Whether a field has a value: the API server drops a null."""
     value = node.get(name)
     return value is not None and not (value.kind == "scalar" and value.value is None)
 

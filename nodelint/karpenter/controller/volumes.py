@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from math import ceil
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +28,7 @@ _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
 
 def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    """What is wrong with the class's `blockDeviceMappings`, in their order."""
+    """Yield what is wrong with the class's `blockDeviceMappings`, in their order."""
     mappings = obj.node.find("spec", "blockDeviceMappings")
     devices: set[str] = set()
     for mapping in mappings.items if mappings is not None else ():
@@ -48,7 +47,7 @@ def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[ControllerProblem]:
-    """A root volume below the size of the snapshot that it is made of, for images that AWS publishes."""
+    """Yield a root volume below the size of the snapshot that it is made of, for images that AWS publishes."""
     alias = alias_of(obj)
     row = alias_families().get(alias.alias.family) if alias is not None else None
     facts = table("volumes")["devices"].get(row["amiFamily"]) if row is not None else None
@@ -62,7 +61,7 @@ def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[Co
 
 
 def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
-    """A mapping without a field that the API server does not ask for and the controller reads unseen."""
+    """Yield a mapping without a field that the API server does not ask for and the controller reads unseen."""
     if any(entry.name not in ("deviceName", "ebs", "rootVolume") for entry in mapping.entries):
         return  # one of those may be meant: the API server's to say
     for field in ("deviceName", "ebs"):
@@ -98,7 +97,9 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
 
 
 def _to_gp3(ebs: Node) -> Iterator[Choice]:
-    """The type of volume that has IOPS and a throughput of its own and takes both, where it takes what is written."""
+    """Yield the type of volume that has IOPS and a throughput of its own and takes both, where it takes what is
+    written.
+    """
     limits = table("volumes")["limits"]["gp3"]
     for field in ("iops", "throughput"):
         node = ebs.get(field)
@@ -153,7 +154,7 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
 
 
 def _gib(ebs: Node) -> float | None:
-    """The volume's size in GiB, as EC2 gets it; None where it is not known."""
+    """Return the volume's size in GiB, as EC2 gets it; None where it is not known."""
     size = text(ebs.get("volumeSize"))
     found = re.fullmatch(r"(\d+)(Gi|G|Ti|T)", size) if isinstance(size, str) else None
     return None if found is None else int(found[1]) * _GIB[found[2]]

@@ -93,12 +93,10 @@ def images_of(
     kubernetes: KubernetesVersion | None = None,
     facts: AwsFacts = NOTHING,
 ) -> ImageSet:
-    """The images that a class's terms find in a release, with what is unknown and what is wrong about
-    them.
+    """Return the images that a class's terms find in a release, with what is unknown and what is wrong about them.
 
-    Without a Kubernetes version nothing that depends on it removes an image: it is a problem that
-    is not `active`. A fact that is missing leaves a term to what the file says about it. Deprecation is
-    judged at `facts.now`.
+    Without a Kubernetes version nothing that depends on it removes an image: it is a problem that is not `active`. A
+    fact that is missing leaves a term to what the file says about it. Deprecation is judged at `facts.now`.
     """
     found = _of_spec(node_class, release, kubernetes, facts)
     if found.complete or facts:
@@ -130,10 +128,10 @@ def _of_spec(
 
 
 def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
-    """The images that a controller has put into the class's status: an object as `kubectl get` prints it.
+    """Yield the images that a controller has put into the class's status: an object as `kubectl get` prints it.
 
-    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None where
-    the status is of an older spec.
+    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None where the
+    status is of an older spec.
     """
     field = node_class.node.find("status", "amis")
     generation, conditions = (

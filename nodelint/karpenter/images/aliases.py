@@ -53,7 +53,7 @@ def of_alias(
 def alias_problems(
     alias: Alias, node: Node, release: Version, kubernetes: KubernetesVersion | None = None
 ) -> Iterable[ImageProblem]:
-    """Why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
+    """Yield why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
     shown = short(f"{alias.family}@{alias.version}", 48)
     row = alias_families().get(alias.family)
     if row is None:
@@ -87,7 +87,7 @@ def _offline(asked_alias: AskedAlias, release: Version) -> tuple[Image, ...]:
 
 
 def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], release: Version) -> Image:
-    """An image of an alias as it is published, whatever its id."""
+    """Return an image of an alias as published, without an id."""
     family = alias.alias.family
     choices = _choices(family, arch, variants, release)
     return Image(alias.node, arch, variants, choices, family=family, alias=alias.shown)
@@ -95,7 +95,7 @@ def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], release: Ve
 
 @cache
 def _choices(family: str, arch: str, variants: tuple[str, ...], release: Version) -> tuple[Requirements, ...]:
-    """What each variant of a family's image asks of an instance type."""
+    """Return what each variant of a family's image asks of an instance type."""
     build = alias_families()[family].get("build")
     return tuple(_choice(arch, variant, build, release) for variant in variants)
 
@@ -112,7 +112,7 @@ def _looked_up(
     kubernetes: KubernetesVersion | None,
     facts: AwsFacts,
 ) -> tuple[tuple[Image, ...], TermImages]:
-    """The images behind an alias's parameters, and those as published of which that is not known.
+    """Return the images behind an alias's parameters, and those as published of which that is not known.
 
     A parameter that does not exist, or that may not be read, costs Karpenter one image only.
     """

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import moment
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.model.releases import Version, behaves, has_defect
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,10 +48,10 @@ class Candidate(NamedTuple):
 
 
 def why_unseen(image: MachineImage, release: Version, now: datetime | None, *, latest: bool = False) -> Why | None:
-    """Why a release does not see an image that is there; None where it does. `latest` is an alias at latest.
+    """Return why a release does not see an image that is there; None where it does. `latest` is an alias at latest.
 
-    Without a filter on the state (before 1.2.2) EC2 gives all images but disabled ones. An image's owner
-    sees it though it is deprecated (AWS, DescribeImages).
+    Without a filter on the state (before 1.2.2) EC2 gives all images but disabled ones. An image's owner sees it
+    though it is deprecated (AWS, DescribeImages).
     """
     if image.state == "disabled" or (image.state != "available" and not has_defect("pending-images", release)):
         return "state"
@@ -71,7 +70,7 @@ def is_deprecated(image: MachineImage, now: datetime | None) -> bool:
 
 
 def choose(candidates: Iterable[Candidate], release: Version, now: datetime | None) -> list[Candidate]:
-    """The candidates that are kept, one for each set of requirements.
+    """Return the candidates that are kept, one for each set of requirements.
 
     Of two with the same time and name the controller keeps one at random; here it is the lower id.
     """
@@ -89,7 +88,7 @@ def choose(candidates: Iterable[Candidate], release: Version, now: datetime | No
 
 
 def in_order(images: Iterable[MachineImage]) -> list[MachineImage]:
-    """Images in the order in which the controller tries them: newest first, then by id."""
+    """Return images in the order in which the controller tries them: newest first, then by id."""
     return sorted(images, key=lambda image: (-_seconds(image.created), image.id))
 
 
@@ -101,7 +100,7 @@ def passed_over(
     *,
     latest: bool = False,
 ) -> tuple[Passed, ...]:
-    """Those of some images that the controller does not take, with the reason."""
+    """Return those of some images that the controller does not take, with the reason."""
     used = {image.id: image for image in taken}
     found = []
     for image in images:
@@ -119,5 +118,5 @@ def passed_over(
 
 
 def _seconds(at: str | None) -> int:
-    """Seconds since 1970; a time that is missing is before all others."""
+    """Return seconds since 1970; a time that is missing is before all others."""
     return int(moment(at).timestamp()) if at else -(2**63)

@@ -17,12 +17,12 @@ from nodelint.model.requirement import Requirement, Requirements
 
 
 def provenance() -> tuple[str, str]:
-    """Where the image facts are from, and the date of what was read."""
+    """Return where the image facts are from, and the date of what was read."""
     return table("images")["origin"], table("images")["date"]
 
 
 def families(release: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
-    """The alias families, of one release and with images for one Kubernetes version where these are given."""
+    """Return the alias families, of one release and with images for one Kubernetes version where these are given."""
     return tuple(
         name
         for name, family in alias_families().items()
@@ -38,19 +38,21 @@ def family_title(family: str) -> str:
 
 
 def ami_family_of(family: str) -> str:
-    """The amiFamily that goes with an alias family: `AL2023` for `al2023`."""
+    """Return the amiFamily that goes with an alias family: `AL2023` for `al2023`."""
     field: str = alias_families()[family]["amiFamily"]
     return field
 
 
 def successor_of(family: str) -> str | None:
-    """The alias family that takes the place of one that ends: `al2023` for `al2`."""
+    """Return the alias family that takes the place of one that ends: `al2023` for `al2`."""
     successor: str | None = alias_families().get(family, {}).get("successor")
     return successor
 
 
 def ended(ami_family: str) -> tuple[str, str, str | None] | None:
-    """Of an amiFamily whose system gets no updates any more: its name, the day, and the amiFamily after it."""
+    """Return, for an amiFamily whose system gets no updates any more, its name, the last day, and the amiFamily after
+    it.
+    """
     for family in alias_families().values():
         if family["amiFamily"] == ami_family and "ended" in family:
             after = family.get("successor")
@@ -59,7 +61,7 @@ def ended(ami_family: str) -> tuple[str, str, str | None] | None:
 
 
 def family_example(family: str, kubernetes: KubernetesVersion | None = None) -> str:
-    """An alias of the family in a form that its releases take, and with an image for the Kubernetes version.
+    """Return an alias of the family in a form that its releases take, and with an image for the Kubernetes version.
 
     That is the newest version that is known, such as `al2023@v20260714`; of a family without one, any.
     """
@@ -69,9 +71,10 @@ def family_example(family: str, kubernetes: KubernetesVersion | None = None) -> 
 
 
 def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> str | None:
-    """The newest alias version that the data knows for a Kubernetes version (any, where that is not known).
+    """Return the newest alias version that the data knows for a Kubernetes version (any, where that is not known).
 
-    None for no alias family."""
+    None for no alias family.
+    """
     row = alias_families().get(family, {})
     if "newest" not in row or (kubernetes is not None and not kubernetes_match(row["newestFor"], kubernetes)):
         return None
@@ -80,13 +83,15 @@ def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> st
 
 
 def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
-    """The first version of an alias family whose images are for a Kubernetes version; None where it is not known."""
+    """Return the first version of an alias family whose images are for a Kubernetes version; None where it is not
+    known.
+    """
     found: str | None = alias_families().get(family, {}).get("first", {}).get(str(kubernetes))
     return found
 
 
 def version_order(version: str) -> tuple[int, ...] | None:
-    """What sorts pinned versions of one alias family by age; None for `latest`, and where a date is none."""
+    """Return what sorts pinned versions of one alias family by age; None for `latest`, and where a date is none."""
     bare = version.removeprefix("v").partition("-")[0]
     numbers = tuple(int(part) for part in bare.split(".") if part.isdigit())
     if re.fullmatch(r"\d{8}", bare):
@@ -97,7 +102,9 @@ def version_order(version: str) -> tuple[int, ...] | None:
 
 
 def published_by(family: str | None, version: str) -> str | None:
-    """A day by which an image of a version was published, as `2024-08-07`; None where the data does not tell."""
+    """Return a day by which an image of a version was published, as `2024-08-07`; None where the data does
+    not tell.
+    """
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
     if dated is not None:
         return "-".join(dated.groups())
@@ -114,12 +121,14 @@ def alias_version_valid(alias: Alias) -> bool:
 
 
 def alias_images(family: str, release: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
-    """Architecture and variants of each image of an alias in a release. KeyError for no alias family."""
+    """Return architecture and variants of each image of an alias in a release. KeyError for no alias family."""
     return [(row["arch"], tuple(row["variants"])) for row in alias_rows(family, release, alias_version)]
 
 
 def first_published(family: str, arch: str, variant: str) -> str | None:
-    """The alias version from which an image for an architecture and variant is published; None for all versions."""
+    """Return the alias version from which an image for an architecture and variant is published; None for all
+    versions.
+    """
     for image in alias_families()[family]["images"]:
         if image["arch"] == arch and variant in image["variants"] and "published" in image:
             version: str = image["published"]
@@ -130,7 +139,7 @@ def first_published(family: str, arch: str, variant: str) -> str | None:
 def aliases_with(
     arch: str, variant: str, release: Version, kubernetes: KubernetesVersion | None = None
 ) -> tuple[str, ...]:
-    """The Linux alias families that have an image for an architecture and variant."""
+    """Return the Linux alias families that have an image for an architecture and variant."""
     return tuple(
         family
         for family in families(release, kubernetes)
@@ -139,7 +148,7 @@ def aliases_with(
 
 
 def image_since(family: str, arch: str, variant: str, oldest: Version) -> Version | None:
-    """The first release from `oldest` on in which an alias has an image for an architecture and variant."""
+    """Return the first release from `oldest` on in which an alias has an image for an architecture and variant."""
     for release in RELEASES:
         if release >= oldest and any(a == arch and variant in v for a, v in alias_images(family, release)):
             return release
@@ -147,7 +156,7 @@ def image_since(family: str, arch: str, variant: str, oldest: Version) -> Versio
 
 
 def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
-    """How the names of instance types begin that a family does not boot, where the release knows of it."""
+    """Return how the names of instance types begin that a family does not boot, where the release knows of it."""
     for family in alias_families().values():
         excludes = family.get("excludes")
         if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], release):
@@ -158,9 +167,9 @@ def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
 
 @cache
 def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
-    """What an alias image of a variant asks of an instance type in a release, next to its architecture.
+    """Return what an alias image of a variant asks of an instance type in a release, next to its architecture.
 
-    Windows images ask for their operating system and build instead, and have nothing here. Raises KeyError for a
+    Windows images ask for their operating system and build instead, and have nothing here. Raise KeyError for a
     release of which no variants are known.
     """
     for row in table("images")["variants"]:
@@ -170,23 +179,25 @@ def variant_requirements(variant: str, release: Version) -> tuple[Requirement, .
 
 
 def of_arch(arch: str) -> Requirements:
-    """What an image for an architecture asks of an instance type."""
+    """Return what an image for an architecture asks of an instance type."""
     return Requirements([Requirement.parse(ARCH, "In", (arch,))])
 
 
 def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:
-    """The device of a family's root volume, and that of a volume for images and pods; None for other families."""
+    """Return the device of a family's root volume, and that of a volume for images and pods; None for other
+    families.
+    """
     found = table("volumes")["devices"].get(ami_family)
     return None if found is None else (found["root"], found.get("data"))
 
 
 def default_gib() -> int:
-    """The size that Karpenter gives the volume for images and pods where a class maps none."""
+    """Return the size that Karpenter gives the volume for images and pods where a class maps none."""
     return int(table("volumes")["defaultGiB"])
 
 
 def system_gib(ami_family: str) -> int:
-    """The size that Karpenter gives a family's root volume where a class maps none."""
+    """Return the size that Karpenter gives a family's root volume where a class maps none."""
     found = table("volumes")["devices"][ami_family]
     return int(found.get("rootGiB", default_gib()))
 

@@ -18,11 +18,10 @@ Match = tuple[str, tuple[str, ...], str | None]
 
 
 def name_matches(pattern: str) -> list[Match]:
-    """What images a name pattern of `amiSelectorTerms` (`*`, `?`) can find, by the published schemes.
+    """Return what images a name pattern of `amiSelectorTerms` (`*`, `?`) can find, by the published schemes.
 
-    One entry for each architecture: it, the variants that are possible, and the family if there is
-    one only. Empty where the pattern begins with no published scheme, so that images of one's own
-    may fit it.
+    One entry for each architecture: it, the variants that are possible, and the family if there is one only. Empty
+    where the pattern begins with no published scheme, so that images of one's own may fit it.
     """
     literal = re.split(r"[*?]", pattern, maxsplit=1)[0]
     if not literal.startswith(tuple(table("image_names")["prefixes"])):
@@ -31,7 +30,7 @@ def name_matches(pattern: str) -> list[Match]:
 
 
 def canonical() -> str:
-    """The account that publishes Ubuntu's images for EKS."""
+    """Return the account that publishes Ubuntu's images for EKS."""
     return str(table("image_names")["canonical"])
 
 
@@ -47,7 +46,7 @@ class Mixture(NamedTuple):
 
 
 def mixture(pattern: str, owner: str | None) -> Mixture | None:
-    """The published images of different kinds that a name pattern finds; None where it finds no such.
+    """Return the published images of different kinds that a name pattern finds; None where it finds no such.
 
     Images of owners who publish none are their own, whatever their names.
     """
@@ -62,7 +61,7 @@ def mixture(pattern: str, owner: str | None) -> Mixture | None:
 
 
 def _minors(pattern: str, published: str) -> int:
-    """How many Kubernetes versions a pattern leaves open in a published scheme; two stand for all above."""
+    """Return how many Kubernetes versions a pattern leaves open in a published scheme; two stand for all above."""
     # The day or commit at the end of a name holds no version: it is what the pattern ends with, or anything else.
     named = published.rstrip("?")
     width = len(published) - len(named)
@@ -77,7 +76,7 @@ def _minors(pattern: str, published: str) -> int:
 
 
 def parameter_matches(parameter: str) -> list[Match]:
-    """The same for the path (or ARN) of a parameter under which AWS or Canonical publish an image's id."""
+    """Return the same for the path (or ARN) of a parameter under which AWS or Canonical publish an image's id."""
     path = parameter
     if parameter.startswith("arn:"):
         _, found, rest = parameter.partition(":parameter/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
@@ -15,8 +16,6 @@ from nodelint.model.manifest import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -58,7 +57,7 @@ class Image(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the class calls it: alias, id, name pattern or parameter."""
+        """Return what the class calls it: alias, id, name pattern or parameter."""
         requested = self.alias or self.id or self.name or self.parameter
         return requested or ("images chosen by tag" if self.at.kind == "mapping" else "images that are not known")
 
@@ -85,7 +84,7 @@ class TermImages(NamedTuple):
     missing: Missing | None = None
 
     def skips(self) -> Iterator[Skip]:
-        """What is not available, at its place; nothing where all is known."""
+        """Yield what is not available, at its place; nothing where all is known."""
         if self.missing is not None:
             yield Skip(self.node, self.missing.reason, self.missing.transient, self.missing.kind)
 
@@ -125,7 +124,7 @@ class ImageSet(NamedTuple):
 
     @property
     def known(self) -> tuple[Image, ...]:
-        """The images of which it can be said who takes them."""
+        """Return the images of which it can be said who takes them."""
         return tuple(image for image in self.images if image.known)
 
     @property
@@ -135,7 +134,8 @@ class ImageSet(NamedTuple):
 
     @property
     def boots(self) -> str | None:
-        """The amiFamily that the images are built as, by alias or published names; None where that is not known.
+        """Return the amiFamily that the images are built as, by alias or published names; None where that is not
+        known.
 
         Ubuntu's images take AL2's user data, and count as `AL2`.
         """
@@ -156,7 +156,7 @@ class ImageSet(NamedTuple):
 
     @property
     def build(self) -> str | None:
-        """The Windows build that the controller gives to every instance type of the class."""
+        """Return the Windows build that the controller gives to every instance type of the class."""
         for family in alias_families().values():
             if family["amiFamily"] == self.ami_family:
                 build: str | None = family.get("build")

@@ -28,7 +28,7 @@ class _Read(NamedTuple):
     """
 
     term: SelectorTerm
-    asked: Image
+    image: Image
     images: tuple[Image, ...] = ()
     reason: str | None = None
     open: bool = False
@@ -50,17 +50,17 @@ def of_terms(
             continue
         read = _read(term)
         if read.open:
-            rest += read.images or (read.asked,)
+            rest += read.images or (read.image,)
             if read.reason is not None:
-                unknown.append(unknown_fact(read.asked.at, read.reason))
+                unknown.append(unknown_fact(read.image.at, read.reason))
             continue
         finds = _find(read, facts)
         found.append((read, finds))
         if finds.missing is not None:
-            rest += read.images or (read.asked,)
+            rest += read.images or (read.image,)
             if read.reason is not None:
                 why = finds.missing.reason if facts else read.reason
-                unknown.append(unknown_fact(read.asked.at, why, finds.missing))
+                unknown.append(unknown_fact(read.image.at, why, finds.missing))
     images, found = _chosen(found, release, facts)
     return ImageSet(
         (*images, *rest),
@@ -73,7 +73,7 @@ def of_terms(
 
 
 def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
-    """Where only AWS knows which one of several images is taken."""
+    """Yield where only AWS knows which one of several images is taken."""
     for arch in ("amd64", "arm64"):
         same = [image for image in images if image.arch == arch]
         if len({id(image.at) for image in same}) > 1:
@@ -84,14 +84,16 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
 
 
 def _find(read: _Read, facts: AwsFacts) -> TermImages:
-    """What a term without alias finds in EC2; a custom parameter that is missing or not an id finds nothing."""
-    term, node = read.term, read.asked.at
+    """Return what a term without alias finds in EC2; a custom parameter that is missing or not an id finds
+    nothing.
+    """
+    term, node = read.term, read.image.at
     question = image_question(term)
     parameters: tuple[tuple[str, str | None], ...] = ()
     try:
-        if question is None and read.asked.parameter is not None:
-            id = facts.parameter(read.asked.parameter)
-            parameters = ((read.asked.parameter, id),)
+        if question is None and read.image.parameter is not None:
+            id = facts.parameter(read.image.parameter)
+            parameters = ((read.image.parameter, id),)
             question = id_question(id) if id is not None and id.startswith("ami-") else None
         if question is None:
             return TermImages(term, node, None, parameters)
@@ -104,7 +106,7 @@ def _find(read: _Read, facts: AwsFacts) -> TermImages:
 def _chosen(
     found: list[tuple[_Read, TermImages]], release: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
-    """The images that all terms together leave, one for each architecture, and what each term has part in."""
+    """Return the images that all terms together leave, one for each architecture, and what each term has part in."""
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
     candidates = [
         Candidate(image, of_arch(image.arch))
@@ -120,7 +122,7 @@ def _chosen(
         _, variants, family = next((match for match in named if match[0] == image.arch), (None, (), None))
         choices = (of_arch(image.arch),)
         images.append(
-            read.asked._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
+            read.image._replace(arch=image.arch, variants=variants, choices=choices, family=family, found=image)
         )
     finds_of = []
     for read, finds in found:
@@ -132,7 +134,7 @@ def _chosen(
 
 
 def _read(term: SelectorTerm) -> _Read:
-    """What the file alone says about a term without alias."""
+    """Return what the file alone says about a term without alias."""
     for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
         node = term.node.get(key)
         if value is None or value == "" or node is None:
@@ -158,7 +160,7 @@ def _read(term: SelectorTerm) -> _Read:
 
 
 def _image_with_types(image: Image, match: Match) -> Image:
-    """An image whose name shows for which types it is published."""
+    """Return an image whose name shows for which types it is published."""
     arch, variants, family = match
     choices = (of_arch(arch),)
     return image._replace(arch=arch, variants=variants, choices=choices, family=family)

@@ -194,7 +194,9 @@ def resolve(
 
 
 def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str], ...], list[Gap]]:
-    """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
+    """Return the types that no pool of the class can have, each with the first reason; and what is unknown
+    of them.
+    """
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
         reasons.append((_not_listed(supply.view), not_listed()))
@@ -213,19 +215,19 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
 
 
 def _too_small(view: Catalog) -> TypeSet:
-    """The types that are too small for EKS Auto Mode."""
+    """Return the types that are too small for EKS Auto Mode."""
     facts = table("auto_mode")
     few = union(types for value, types in view.values(CPU).items() if int(value) < facts["least_cpus"])
     return few | view.having_value(SIZE, *facts["sizes_left_out"])
 
 
 def not_listed() -> str:
-    """Why EKS Auto Mode launches no type of some families."""
+    """Return why EKS Auto Mode launches no type of some families."""
     return f"AWS's list of types for EKS Auto Mode has no such family ({table('auto_mode')['families_date']})"
 
 
 def _not_listed(view: Catalog) -> TypeSet:
-    """The types of families that EKS Auto Mode does not launch: listed as such, or of the old hypervisor.
+    """Return the types of families that EKS Auto Mode does not launch: listed as such, or of the old hypervisor.
 
     Of a family that is newer than the list nothing is known, and it stays.
     """
@@ -235,7 +237,7 @@ def _not_listed(view: Catalog) -> TypeSet:
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Gap]:
-    """The lines whose effect cannot be determined from what is known."""
+    """Yield the lines whose effect cannot be determined from what is known."""
     known = [line for line in lines if line.known]
     places = supply.places
     if supply.images.os is None:
@@ -266,7 +268,7 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
 ) -> Iterable[Gap]:
-    """Why no known type says nothing: a newer one may be what is asked for."""
+    """Yield why no known type says nothing: a newer one may be what is asked for."""
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()
@@ -281,7 +283,7 @@ def _newer_than_catalog(
 
 
 def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
-    """Why facts from AWS that there are say nothing here."""
+    """Yield why facts from AWS that there are say nothing here."""
     if facts is not NOTHING and not facts:
         try:
             facts.answer(Question("offerings"))
@@ -329,7 +331,7 @@ def _unknown_lines(pool: NodePool) -> Iterable[Gap]:
 
 
 def _on_enclaves(lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version) -> Iterable[Gap]:
-    """A class with enclaves, and lines on their label: which types have them is in no published table."""
+    """Yield a class with enclaves, and lines on their label: which types have them is in no published table."""
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
         yield unknown_fact(enabled, ENCLAVES)
@@ -374,7 +376,7 @@ def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSe
 def _gaps(
     images: ImageSet, view: Catalog, left: TypeSet, release: Version, kubernetes: KubernetesVersion | None
 ) -> Iterable[Unlaunchable]:
-    """The types left without image, by architecture and by what they would need."""
+    """Yield the types left without image, by architecture and by what they would need."""
     what = f"`{images.alias.family}`" if images.alias is not None else "the class"
     family = images.alias.family if images.alias is not None else None
     if not images.images:

@@ -17,19 +17,19 @@ from nodelint.model.keys import ACCELERATOR_COUNT, ACCELERATOR_NAME, CATEGORY, C
 
 
 def accelerated(catalog: Catalog) -> TypeSet:
-    """The types that Karpenter labels with a GPU or an accelerator."""
+    """Return the types that Karpenter labels with a GPU or an accelerator."""
     return catalog.having(GPU_COUNT) | catalog.having(ACCELERATOR_COUNT)
 
 
 def special(catalog: Catalog) -> TypeSet:
-    """The accelerated types, and those of categories with devices that Karpenter has no label for."""
+    """Return the accelerated types, and those of categories with devices that Karpenter has no label for."""
     return catalog.remembered(
         "special", lambda: accelerated(catalog) | catalog.having_value(CATEGORY, *table("resources")["unlabelled"])
     )
 
 
 def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
-    """The GPUs and accelerators by resource, each with how many types have it; empty where some type has none.
+    """Return the GPUs and accelerators by resource, each with how many types have it; empty where some type has none.
 
     Types with a part of a GPU, of which Karpenter counts none, have neither none nor one: they are passed over.
     """
@@ -41,24 +41,26 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
 
 
 def device_of(key: str) -> str | None:
-    """The resource of a kind of GPU or accelerator that a key of taints or limits names; None for any other key."""
+    """Return the resource of a kind of GPU or accelerator that a key of taints or limits names; None for any other
+    key.
+    """
     facts = table("resources")
     found = facts["same_device"].get(key, key)
     return str(found) if found in facts["devices"] else None
 
 
 def having_any_device(catalog: Catalog) -> TypeSet:
-    """The types of whose GPUs or accelerators Karpenter counts at least one."""
+    """Return the types of whose GPUs or accelerators Karpenter counts at least one."""
     return union(having_device(device, catalog) for device in table("resources")["devices"])
 
 
 def having_device(device: str, catalog: Catalog) -> TypeSet:
-    """The types of whose resource Karpenter counts at least one."""
+    """Return the types of whose resource Karpenter counts at least one."""
     return catalog.having_resource(device)
 
 
 def first_neuron(catalog: Catalog) -> TypeSet:
-    """The types whose Neuron devices take models of the first compiler, `neuron-cc`, and of no later one."""
+    """Return the types whose Neuron devices take models of the first compiler, `neuron-cc`, and of no later one."""
     return catalog.having_value(ACCELERATOR_NAME, *table("resources")["compilers"]["neuron-cc"])
 
 
@@ -68,12 +70,12 @@ def image_vendors() -> Mapping[str, tuple[str, str]]:
 
 
 def cheapest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """The lowest price among a set's types, and whose; None where none is known."""
+    """Return the lowest price among a set's types, and whose; None where none is known."""
     return catalog.remembered(("cheapest", types), lambda: min(_prices(catalog, types), default=None))
 
 
 def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """The highest price among a set's types, and whose; None where none is known."""
+    """Return the highest price among a set's types, and whose; None where none is known."""
     return catalog.remembered(("dearest", types), lambda: max(_prices(catalog, types), default=None))
 
 
@@ -128,7 +130,7 @@ def _distance_from_common(cpus: str | None, memory: str | None) -> float:
 
 
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
-    """The cheapest type for each number of CPUs and size of memory."""
+    """Return the cheapest type for each number of CPUs and size of memory."""
     cheapest: dict[tuple[str | None, str | None], tuple[float, str]] = {}
     cpus, memory = catalog.column(CPU), catalog.column(MEMORY)
     shapes = catalog.remembered("shapes of types", lambda: list(zip(cpus, memory, strict=True)))

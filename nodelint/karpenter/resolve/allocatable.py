@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
@@ -21,8 +22,6 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,7 +38,7 @@ class NoCapacity(NamedTuple):
 def lacking(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False
 ) -> Iterator[NoCapacity]:
-    """The types of which nothing is left, by reason; none where class or family are not known.
+    """Yield the types of which nothing is left, by reason; none where class or family are not known.
 
     For a static pool, whose nodes are launched without pods, maxPods 0 is not a reason.
     """
@@ -62,14 +61,14 @@ class UnderReserved(NamedTuple):
     """What kubelet and system keep of memory by their settings, and would keep by default of one type, in MiB."""
 
     name: str
-    kept: int
+    reserved: int
     default: int
 
 
 def least_scant(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet
 ) -> UnderReserved | None:
-    """The type that needs least, where even of it less memory is kept than by default; None where enough is.
+    """Return the type that needs least, where even of it less memory is kept than by default; None where enough is.
 
     Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
     """
@@ -83,7 +82,7 @@ def least_scant(
     reserved = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
     found = UnderReserved(name, reserved // ONE // overhead.MIB, default // overhead.MIB)
-    return found if found.kept < found.default else None
+    return found if found.reserved < found.default else None
 
 
 def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[NoCapacity]:
@@ -103,7 +102,7 @@ def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[NoCapacity]:
 def _without_memory(
     spec: Node, kubelet: Node | None, family: Mapping[str, Any], view: Catalog, soft: bool
 ) -> Iterator[NoCapacity]:
-    """Types whose memory is less than what kubelet, system and eviction keep of it."""
+    """Yield types whose memory is less than what kubelet, system and eviction keep of it."""
     kube, system = kept_amount(kubelet, "kubeReserved", "memory"), kept_amount(kubelet, "systemReserved", "memory")
     evict = thresholds(kubelet, "memory.available", soft)
     stated = family["pods"] is not None or _number(kubelet, "maxPods") is not None
@@ -138,7 +137,7 @@ _MOST_SHARED = 32
 
 
 def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
-    """How many pods of a type the kubelet keeps memory for; none of a type whose number cannot be known."""
+    """Return how many pods of a type the kubelet keeps memory for; none of a type whose number cannot be known."""
     count = PodCount(spec, family, view)
     counted = count.counted if family["memoryByPods"] else count.addresses
     return lambda name: counted(name) or 0
@@ -147,7 +146,7 @@ def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Calla
 def _without_storage(
     spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool
 ) -> Iterator[NoCapacity]:
-    """Types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
+    """Yield types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
     kube = kept_amount(kubelet, "kubeReserved", "ephemeral-storage")
     system = kept_amount(kubelet, "systemReserved", "ephemeral-storage") or 0
     evict = thresholds(kubelet, "nodefs.available", soft)
@@ -183,13 +182,15 @@ def _number(kubelet: Node | None, field: str) -> int | None:
 
 
 def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
-    """What a setting keeps of a resource, in billionths; None where it says nothing of it."""
+    """Return what a setting keeps of a resource, in billionths; None where it says nothing of it."""
     node = kubelet.find(field, resource) if kubelet is not None else None
     return None if node is None else max(quantities.quantity_of(node) or 0, 0)
 
 
 def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
-    """The thresholds of a signal that count: billionths, or a float for percent; none where the default does."""
+    """Return the thresholds of a signal that count: billionths, or a float for percent; none where the
+    default does.
+    """
     fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
     nodes = [kubelet.find(field, signal) for field in fields] if kubelet is not None else []
     return [_threshold(node) for node in nodes if node is not None]
@@ -208,7 +209,7 @@ def _threshold(node: Node) -> float:
 
 
 def threshold_amount(threshold: float, capacity: int) -> int:
-    """What a threshold keeps free of a capacity (in whole units), in billionths."""
+    """Return what a threshold keeps free of a capacity (in whole units), in billionths."""
     if isinstance(threshold, float):
         return overhead.ceiling(capacity / 100 * threshold) * ONE
     return int(threshold)

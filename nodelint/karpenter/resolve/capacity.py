@@ -7,8 +7,9 @@ controller count as by default: 7.5 % of memory for the hypervisor, no reserved 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
@@ -21,10 +22,7 @@ from nodelint.model.releases import behaves
 from nodelint.text import UNKNOWN, Node
 from nodelint.text.missing import is_null
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, TypeVar
 
     _T = TypeVar("_T")
@@ -51,7 +49,7 @@ class NodeCapacity:
         self._pods = PodCount(self._spec, family_facts(self._family), view) if self._spec is not None else None
 
     def amount(self, resource: str, name: str) -> int | None:
-        """How much of a resource a type has; 0 of one that it lacks."""
+        """Return how much of a resource a type has; 0 of one that it lacks."""
         if resource == "cpu":
             return int(self._view.label(name, CPU) or "0") * ONE
         if resource == "memory":
@@ -67,7 +65,7 @@ class NodeCapacity:
         return quantities.billionths(self._view.resources(name).get(resource, "0"))
 
     def amounts(self, resource: str) -> list[int | None]:
-        """How much of a resource each type has, in the order of names."""
+        """Return how much of a resource each type has, in the order of names."""
         view = self._view
         deciding: Sequence[Sequence[object]] = (view.quantities(resource),)
         if resource == "pods":
@@ -77,7 +75,7 @@ class NodeCapacity:
         return work_out_alike(view.names, deciding, lambda name: self.amount(resource, name))
 
     def format_amount(self, resource: str, name: str) -> str:
-        """The amount as the class or the type states it: `16Gi`, `110`."""
+        """Return the amount as the class or the type states it: `16Gi`, `110`."""
         if resource == "memory":
             return f"{int(self._view.label(name, MEMORY) or '0') / 1024:g}Gi"
         amount = self.amount(resource, name)
@@ -90,7 +88,7 @@ class NodeCapacity:
         return f"{family_facts(self._family)['volumeGiB']}Gi" if at is None else str(at.value)
 
     def rounded_up(self, resource: str, name: str) -> str:
-        """A limit that the amount is within, as one would write it: `8`, `32Gi`."""
+        """Return a limit that the amount is within, as one would write it: `8`, `32Gi`."""
         amount = self.amount(resource, name) or 0
         if resource not in ("memory", "ephemeral-storage"):
             return str(-(-amount // ONE))
@@ -137,24 +135,24 @@ class PodCount:
 
     @property
     def deciding(self) -> Sequence[Sequence[object]]:
-        """What of types decides about their pods, in the order of names."""
+        """Return what of types decides about their pods, in the order of names."""
         if self._taken or not self._interfaces_known:
             return (self._view.names,)
         return self._view.quantities("pods"), self._view.column(CPU)
 
     def most(self, name: str) -> int | None:
-        """What Karpenter counts as `pods`; None where a setting or an interface cannot be known."""
+        """Return what Karpenter counts as `pods`; None where a setting or an interface cannot be known."""
         return self.counted(name) if self._stated_known and self._per_core_known else None
 
     def counted(self, name: str) -> int | None:
-        """The same by the settings that are known: no other count can be told where one is not."""
+        """Return the same by the settings that are known: no other count can be told where one is not."""
         count = self.stated if self.stated is not None else (self._family["pods"] or self.addresses(name))
         if count is None or not self._per_core:
             return count
         return min(count, self._per_core * int(self._view.label(name, CPU) or "0"))
 
     def addresses(self, name: str) -> int | None:
-        """The pods for which the interfaces of a type have addresses."""
+        """Return the pods for which the interfaces of a type have addresses."""
         published = int(self._view.resources(name).get("pods", "0"))
         if not self._taken and self._interfaces_known:
             return published
@@ -166,14 +164,16 @@ class PodCount:
 
 
 def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]) -> list[_T]:
-    """What `work` gives of each type, worked out once for types of which all that decides about it is the same."""
+    """Return what `work` gives of each type, worked out once for types of which all that decides about it is the
+    same.
+    """
     keys = list(zip(*deciding, strict=True))
     made = {key: work(name) for key, name in dict(zip(keys, names, strict=True)).items()}
     return [made[key] for key in keys]
 
 
 def family_facts(ami_family: str) -> Mapping[str, Any]:
-    """What Karpenter knows of an image family: its volume, and how it counts pods."""
+    """Return what Karpenter knows of an image family: its volume, and how it counts pods."""
     facts = table("allocatable")
     found: Mapping[str, Any] = facts["families"].get(ami_family, facts["otherwise"])
     return found
@@ -207,10 +207,10 @@ def volumes_known(spec: Node) -> bool:
 
 
 def volume(spec: Node, ami_family: str) -> Node | None:
-    """The size of the volume that holds pods; None where the family's default counts.
+    """Return the size of the volume that holds pods; None where the family's default counts.
 
-    It is the volume marked as `rootVolume`, else the one of the device that the family keeps pods on; for Custom
-    the last one.
+    It is the volume marked as `rootVolume`, else the one of the device that the family keeps pods on; for Custom the
+    last one.
     """
     mappings = spec.get("blockDeviceMappings")
     items = mappings.items if mappings is not None and mappings.kind == "sequence" else ()
@@ -232,7 +232,7 @@ def _size(mapping: Node) -> Node | None:
 
 
 def _setting(kubelet: Node | None, field: str) -> tuple[int | None, bool]:
-    """A number of the kubelet's settings, and whether it is known: an expression or a placeholder is not."""
+    """Return a number of the kubelet's settings, and whether it is known: an expression or a placeholder is not."""
     if kubelet is not None and kubelet.kind != "mapping":
         return None, is_null(kubelet)
     node = kubelet.get(field) if kubelet is not None else None

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import accumulate
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
@@ -17,8 +18,6 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -78,7 +77,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
 
 
 def _share_effects(requirements: tuple[Requirement | None, ...], supply: Supply, alive: TypeSet) -> _Effects:
-    """The effects of requirements, worked out once for all pools that ask the same of the same types.
+    """Return the effects of requirements, worked out once for all pools that ask the same of the same types.
 
     Where offers are known they are those of one class, and pools share nothing.
     """
@@ -115,12 +114,12 @@ def _remembering(supply: Supply) -> Callable[..., TypeSet]:
 
 
 def _group(requirement: Requirement, supply: Supply) -> str:
-    """What is asked together with a requirement: all of its key, or all of the offers."""
+    """Return the key of the requirements that are asked together with one: its own key, or all that offers decide."""
     return _OFFERS if supply.places is not None and requirement.key in supply.places.keys else requirement.key
 
 
 def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list[Requirement | None]:
-    """The requirements, of long rows of `NotIn` only the values that some type or place has, and one other.
+    """Return the requirements, of long rows of `NotIn` only the values that some type or place has, and one other.
 
     What else they exclude changes nothing but that something is excluded, and may be as long as a file.
     """
@@ -153,7 +152,9 @@ def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list
 def _folding(
     telling: Sequence[Requirement | None], supply: Supply, alive: TypeSet, supply_of: Callable[..., TypeSet]
 ) -> tuple[dict[str, TypeSet], list[TypeSet]]:
-    """What each group keeps in the end, and what is left before the first requirement and after each."""
+    """Return the types that each group keeps in the end, and the types left before the first requirement and after
+    each.
+    """
     together = supply.places.keys if supply.places is not None else frozenset()
     folded = Requirements()
     by_group: dict[str, TypeSet] = {}
@@ -254,7 +255,7 @@ def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply
 
 
 def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> Requirement | None:
-    """The requirement that a line or label is; None where it cannot be judged."""
+    """Return the requirement that a line or label is; None where it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
             return Requirement.parse(karpenters_key(at.key, provider), "In", (at.value,))
@@ -273,7 +274,7 @@ def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> 
 def _requirement_parts(
     at: RequirementLine | Label, provider: Provider
 ) -> tuple[str, str, tuple[str, ...], int | None]:
-    """Key (Karpenter's own, where Auto Mode has it in its domain), operator, values and minValues."""
+    """Return key (Karpenter's own, where Auto Mode has it in its domain), operator, values and minValues."""
     key = karpenters_key(at.key, provider) if isinstance(at.key, str) else "?"
     if isinstance(at, Label):
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None

@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 
 
 def limits(pool: NodePool) -> Sequence[Limit]:
-    """The limits of a pool, in the order written, less those whose resource is a placeholder."""
+    """Return the limits of a pool, in the order written, less those whose resource is a placeholder."""
     return pool.once("limits", (), lambda: tuple(_read_limits(pool)))
 
 
@@ -44,7 +44,7 @@ def _read_limits(pool: NodePool) -> Iterator[Limit]:
 
 
 def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
-    """The candidates whose capacity is more than a limit. One whose capacity is not known does not count."""
+    """Return the candidates whose capacity exceeds a limit. A candidate of unknown capacity is not among them."""
     amount, catalog, types = limit.amount, resolution.catalog, resolution.candidates
     if amount is None:
         return NONE
@@ -76,7 +76,7 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
 
 
 def _counting(limits: Iterable[Limit], catalog: Catalog) -> list[Limit]:
-    """Those of some limits that may keep a type out: not one of a resource that no type has any of."""
+    """Return the limits that may keep a type out: a limit of a resource that no type has keeps none out."""
     of_types = {"cpu", "memory", *OF_CLASS, *catalog.resource_names}
     return [
         limit for limit in limits if limit.resource in of_types or (limit.amount is not None and limit.amount < 0)
@@ -95,7 +95,7 @@ _IN_EVERY_NODE = ("cpu", "memory", "pods", "ephemeral-storage", "nodes")
 
 
 def _larger(catalog: Catalog, key: str, most: int) -> TypeSet:
-    """The types that have more of a label's number than `most`."""
+    """Return the types that have more of a label's number than `most`."""
 
     def make() -> tuple[list[int], list[TypeSet]]:
         sizes = sorted(((int(value), types) for value, types in catalog.values(key).items()), key=itemgetter(0))
@@ -114,19 +114,19 @@ def known_resource(name: str) -> bool:
 
 
 def meant_resource(name: str) -> str | None:
-    """The resource that another name was meant for: `cores`, `nvidia.com/gpus`."""
+    """Return the resource that another name was meant for: `cores`, `nvidia.com/gpus`."""
     plain = name.lower()
     found = table("resources")["synonyms"].get(plain)
     return plain if found is None and plain != name and known_resource(plain) else found
 
 
 def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
-    """The type of a set that has least of a resource, and how much: `4`, `16Gi`."""
+    """Return the type of a set that has least of a resource, and how much: `4`, `16Gi`."""
     return min(_sized(resource, types, resolution))[1:]
 
 
 def within(resolution: Resolution) -> TypeSet:
-    """The candidates that the limits of the pool do not surely keep out, however empty it is."""
+    """Return the candidates that the limits of the pool do not surely keep out, however empty it is."""
 
     def work() -> TypeSet:
         left = resolution.candidates
@@ -138,7 +138,7 @@ def within(resolution: Resolution) -> TypeSet:
 
 
 def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
-    """The type of a set that has most of a resource, and how much."""
+    """Return the type of a set that has most of a resource, and how much."""
     return max(_sized(resource, types, resolution))[1:]
 
 
@@ -151,7 +151,7 @@ def _sized(resource: str, types: TypeSet, resolution: Resolution) -> list[tuple[
 
 
 def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, str] | None:
-    """What a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
+    """Return what a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
     found = []
     for name, price, (cpus, _) in zip(
         catalog.names_in(types), types.select(catalog.prices()), types.select(_sizes(catalog)), strict=True
@@ -162,7 +162,7 @@ def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, 
 
 
 def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
-    """The CPUs and the MiB of memory of each type, in the order of names; 0 for what is not known."""
+    """Return the CPUs and the MiB of memory of each type, in the order of names; 0 for what is not known."""
 
     def make() -> list[tuple[int, int]]:
         columns = ([int(value or "0") for value in catalog.column(key)] for key in (CPU, MEMORY))
@@ -185,7 +185,7 @@ class Shapes(NamedTuple):
 
 
 def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
-    """The sizes of a set's types, worked out once: pools that keep the same types are many."""
+    """Return the sizes of a set's types, worked out once: pools that keep the same types are many."""
 
     def make() -> Shapes:
         names, sizes = catalog.names_in(types), types.select(_sizes(catalog))
@@ -206,7 +206,9 @@ def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
 
 
 def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple[int, str], tuple[int, str]] | None:
-    """The least and the most memory, in GiB, that comes with a limit of CPUs (in billionths), each with its type."""
+    """Return the least and the most memory, in GiB, that comes with a limit of CPUs (in billionths), each with its
+    type.
+    """
     shapes = _shapes(catalog, types)
     found = [
         (amount * mebibytes // (cpus * ONE * 1024), (cpus, mebibytes))
@@ -253,7 +255,7 @@ _COUNTED = 0.9
 
 
 def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
-    """How far limits of `cpu` and `memory` let a pool grow; None where no type is within them."""
+    """Return how far limits of `cpu` and `memory` let a pool grow; None where no type is within them."""
     catalog, types = resolution.catalog, resolution.candidates
     for limit in counted:
         types -= beyond(limit, resolution)
@@ -286,7 +288,8 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
 
 
 def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, int] | None:
-    """The cheapest type of most memory where few of it use up that limit; the nodes that the one of CPUs allows.
+    """Return the cheapest type of most memory where few of it use up that limit; the nodes that the one of CPUs
+    allows.
 
     None unless all types have the same number of CPUs, so that the limit of CPUs counts nodes, and unless it allows
     twice as many of them or more.

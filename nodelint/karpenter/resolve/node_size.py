@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -21,8 +22,6 @@ from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     Resources = Mapping[str, int]
@@ -80,7 +79,7 @@ class _Steps:
         self._types.reverse()
 
     def having(self, amount: int) -> TypeSet:
-        """The types that have an amount or more."""
+        """Return the types that have an amount or more."""
         return self._types[bisect_left(self._amounts, amount)]
 
 
@@ -109,7 +108,8 @@ class NodeSizes:
         self._in_effect = False
 
     def with_overlays(self, brought: Mapping[str, Mapping[str, str]], in_effect: bool) -> NodeSizes:
-        """The same with resources that overlays bring, by type; the greater amount counts unless they are in effect.
+        """Return the same with resources that overlays bring, by type; the greater amount counts unless they are in
+        effect.
 
         Huge pages are taken off the memory for pods (`computeAllocatable` of core).
         """
@@ -127,7 +127,7 @@ class NodeSizes:
         return self._spec is not None and name is not None and self._capacity.amount("pods", name) is not None
 
     def of_type(self, name: str) -> NodeSize:
-        """The size of a node of an instance type."""
+        """Return the size of a node of an instance type."""
         place = self._view.place(name)
         if place is None:
             return NodeSize({}, {})
@@ -141,11 +141,11 @@ class NodeSizes:
         )
 
     def unknown_of(self, resource: str) -> TypeSet:
-        """The types of which it is not known how much of a resource pods can use."""
+        """Return the types of which it is not known how much of a resource pods can use."""
         return TypeSet.from_positions(sorted(self._column(resource).unknown))
 
     def largest(self, resource: str, types: TypeSet) -> tuple[int, str] | None:
-        """The most that pods can use of a resource on one of some types, and the first type with it.
+        """Return the most that pods can use of a resource on one of some types, and the first type with it.
 
         None where there are no types, or where it is not known of one of them.
         """
@@ -160,12 +160,12 @@ class NodeSizes:
         return min(placed, key=lambda pair: (-pair[0], pair[1]))
 
     def most_capacity(self, resource: str, types: TypeSet) -> int:
-        """The most that a node of some types has of a resource, as far as is known; 0 without types."""
+        """Return the most that a node of some types has of a resource, as far as is known; 0 without types."""
         known = (amount for amount in types.select(self._column(resource).capacity) if amount != _ENOUGH)
         return max(known, default=0)
 
     def _column(self, resource: str) -> SizeColumn:
-        """How much of a resource the nodes of each type have, in the order of names."""
+        """Return how much of a resource the nodes of each type have, in the order of names."""
         found = self._columns.get(resource)
         if found is None:
             found = self._columns[resource] = self._make_column(resource)
@@ -203,14 +203,14 @@ class NodeSizes:
         return SizeColumn(capacity, left, frozenset(unknown))
 
     def _addresses_of(self, name: str) -> int | None:
-        """The IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
+        """Return the IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
         if self._family["pods"] is None or self._view.label(name, OS) != "windows":
             return None
         addresses = self._view.addresses_per_interface(name)
         return (addresses - 1 if addresses is not None else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str | None]:
-        """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.
+        """Return what pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.
 
         None stands for an amount that is not known.
         """
@@ -227,7 +227,9 @@ class NodeSizes:
 
     @cached_property
     def _usable(self) -> TypeSet:
-        """The types that have less than nothing of no resource: no other holds a pod (`NodeSize.holds`)."""
+        """Return the types that have a negative amount of no resource: a type with one holds no pod
+        (`NodeSize.holds`).
+        """
         brought = {resource for amounts in self._brought.values() for resource in amounts}
         below: set[int] = set()
         for resource in {*_SIZED, _ADDRESSES, *self._view.resource_names, *brought}:
@@ -237,11 +239,11 @@ class NodeSizes:
         return self._view.all_types - TypeSet.from_positions(sorted(below))
 
     def holding(self, requests: Resources, types: TypeSet) -> TypeSet:
-        """The types of a set whose nodes have room for requests."""
+        """Return the types of a set whose nodes have room for requests."""
         return types & self.room_for(requests)
 
     def room_for(self, requests: Resources) -> TypeSet:
-        """All types whose nodes have room for requests.
+        """Return all types whose nodes have room for requests.
 
         Many workloads ask for many amounts: none of them is held against each type.
         """
@@ -254,7 +256,7 @@ class NodeSizes:
         return room
 
     def within(self, limits: Resources, types: TypeSet) -> TypeSet:
-        """The types of a set whose nodes may have no more than limits allow, resource by resource."""
+        """Return the types of a set whose nodes may have no more than limits allow, resource by resource."""
         for resource, most in limits.items():
             steps = self._extent.get(resource)
             if steps is None:
@@ -266,7 +268,9 @@ class NodeSizes:
         return types
 
     def _list_counts(self, resource: str) -> Sequence[int | None] | None:
-        """The pods by which memory is kept on nodes of each type, None for one that is not known; else None."""
+        """Return the number of pods by which memory is reserved on nodes of each type, None for a type that is not
+        known. None if no memory is reserved by pods.
+        """
         if self._pods is None or resource != "memory":
             return None
         count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
@@ -275,7 +279,7 @@ class NodeSizes:
     def _list_reserved(
         self, resource: str, capacity: Sequence[int], counted: Sequence[int | None] | None
     ) -> list[int] | None:
-        """What is kept of a resource on nodes of each type; None where nothing is."""
+        """Return the reserved amount of a resource on nodes of each type. None if nothing is reserved."""
         if self._pods is None or resource not in ("cpu", "memory", "ephemeral-storage"):
             return None
         counts = counted if counted is not None else [None] * len(capacity)
@@ -284,7 +288,9 @@ class NodeSizes:
         return [made[key] for key in keys]
 
     def _reserve(self, resource: str, capacity: int, pods: int | None) -> int:
-        """What kubelet, system and eviction keep of a resource on a node with so much of it, and for so many pods."""
+        """Return what kubelet, system and eviction keep of a resource on a node with so much of it, and for so many
+        pods.
+        """
         if resource == "cpu":
             usual = overhead.cpu_reserved(1000 * (capacity // ONE)) * ONE // 1000
         elif resource == "memory":
@@ -302,7 +308,7 @@ class NodeSizes:
         return reserved
 
     def _eviction(self, signal: str, capacity: int, usual: int) -> int:
-        """What is kept free: by the highest threshold of those that count, or by default."""
+        """Return the amount that eviction keeps free: by the highest threshold of those that count, or by default."""
         stated = thresholds(self._kubelet, signal, self._soft)
         return max((threshold_amount(threshold, -(-capacity // ONE)) for threshold in stated), default=usual)
 
@@ -316,7 +322,9 @@ def _read_amounts(written: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
-    """The sizes of nodes under a class, worked out once for all classes of a catalogue that size nodes alike."""
+    """Return the sizes of nodes under a class, worked out once for all classes of a catalogue that size
+    nodes alike.
+    """
     if node_class is None:
         return _shared_sizes(None, images, view)
     return node_class.once(("sizes",), (images, view), lambda: _shared_sizes(node_class, images, view))

@@ -31,11 +31,15 @@ class Supply(NamedTuple):
 
     @property
     def class_traits(self) -> tuple[object, ...]:
-        """All that the class decides about what requirements keep and what notes say, where no places are known."""
+        """Return all that the class decides about what requirements keep and what notes say, where no places are
+        known.
+        """
         return self.static, self.images.os is None, may_reserve(self.node_class, self.view.version)
 
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
-        """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
+        """Return the types that (folded) requirements keep together, one for each key; offers are asked for all at
+        once.
+        """
         types = self.view.all_types
         wanted = []
         for written in requirements:
@@ -47,7 +51,9 @@ class Supply(NamedTuple):
         return types & self.places.types_meeting(wanted) if wanted and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
-        """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""
+        """Return the values of a key that `select` distinguishes from others, for keys that do not depend
+        on places.
+        """
         region = (self.places.region,) if self.places is not None else ()
         named = table("vocabulary")["values"].get(key, ())
         return frozenset(
@@ -55,7 +61,7 @@ class Supply(NamedTuple):
         )
 
     def select(self, requirement: Requirement) -> TypeSet:
-        """The types that one requirement keeps, what the class decides about their offers included."""
+        """Return the types that one requirement keeps, what the class decides about their offers included."""
         key, every = requirement.key, self.view.all_types
         if key in (OS, WINDOWS_BUILD) and self.images.os is None:
             return every

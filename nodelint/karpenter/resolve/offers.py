@@ -49,7 +49,7 @@ def may_reserve(node_class: EC2NodeClass | None, release: Version) -> bool:
 
 
 def capacity_types(node_class: EC2NodeClass | None, release: Version) -> tuple[str, ...]:
-    """The capacity types that instance types can have under a class."""
+    """Return the capacity types that instance types can have under a class."""
     return ("on-demand", "spot", *(("reserved",) if may_reserve(node_class, release) else ()))
 
 
@@ -67,7 +67,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
-    """What a reader has to know about a line beside its numbers."""
+    """Return what a reader has to know about a line beside its numbers."""
     if requirement is None:
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key
@@ -92,7 +92,9 @@ def note(
 def class_rules(
     node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
 ) -> tuple[list[tuple[TypeSet, str]], list[Gap]]:
-    """The types that a class leaves out whatever a (static) pool asks, with the reason; and what is unknown."""
+    """Return the types that a class leaves out whatever a (static) pool asks, with the reason; and what is
+    unknown.
+    """
     release = view.version
     removed: list[tuple[TypeSet, str]] = []
     unknown: list[Gap] = []
@@ -125,8 +127,9 @@ def class_rules(
 
 
 def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
-    """The types that lack EFA interfaces, a network card, or an interface on it. Cards that are not known
-    pass.
+    """Return the types that lack EFA interfaces, a network card, or an interface on it.
+
+    Cards that are not known pass.
     """
     wanted: list[tuple[int, int]] = []
     efa_only = 0

@@ -23,7 +23,7 @@ Taints = frozenset[tuple[str, str, str]]
 
 
 def taints(pool: NodePool) -> Taints | None:
-    """The taints without whose toleration no pod fits a pool; None where one is not known."""
+    """Return the taints without whose toleration no pod fits a pool; None where one is not known."""
     return pool.once("taints", (), lambda: _read_taints(pool))  # asked for each of the pools beside it
 
 
@@ -55,12 +55,15 @@ def comparable(resolution: Resolution) -> bool:
 
 
 def turn(pool: NodePool) -> tuple[int, str]:
-    """What Karpenter sorts pools by: it tries the one with the highest first, by weight, then by name."""
+    """Return Karpenter's sort key of a pool: it tries the pool with the highest key first, by weight, then
+    by name.
+    """
     return pool.weight or 0, str(pool.name)
 
 
 def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
-    """The instance types that both can launch; none where a label, a zone or the system tells their nodes apart.
+    """Return the instance types that both can launch; none where a label, a zone or the system tells their nodes
+    apart.
 
     A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools. Without
     `own_labels` labels that are not well known part none either: a pod need not select them.
@@ -103,7 +106,7 @@ def covers(a: Resolution, b: Resolution) -> bool:
 
 
 def leading_flex(line: RequirementLine, catalog: Catalog) -> int:
-    """How many flex values a list of families or types begins with; 0 where flex values follow others."""
+    """Return how many flex values a list of families or types begins with; 0 where flex values follow others."""
     if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
         return 0
     key = normalize(line.key)
@@ -149,7 +152,7 @@ def within(inner: Requirement, outer: Requirement) -> bool:
 
 
 def _subnets(resolution: Resolution) -> object:
-    """Where the class launches, as far as can be determined without AWS."""
+    """Return where the class launches, as far as can be determined without AWS."""
     node_class = resolution.node_class
     if node_class is None:
         ref = resolution.pool.class_ref

@@ -35,7 +35,7 @@ class LaterStep(NamedTuple):
 
 @lru_cache(maxsize=64)
 def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
-    """What takes candidates away when a first pod comes: full reservations, no room for it, then each limit.
+    """Return what takes candidates away when a first pod comes: full reservations, no room for it, then each limit.
 
     A step that takes nothing away is left out.
     """
@@ -65,7 +65,7 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
 
 
 def _types_of_full(resolution: Resolution) -> TypeSet:
-    """The candidates whose only offers are reservations that had no free instance when they were looked up."""
+    """Return the candidates whose only offers are reservations that had no free instance when they were looked up."""
     places = resolution.places
     if places is None or not places.full:
         return NONE
@@ -80,7 +80,7 @@ def ready(resolution: Resolution) -> TypeSet:
 
 
 def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
-    """Each minValues that the candidates meet and the cheapest types do not, with how many values those have.
+    """Return each minValues that the candidates meet and the cheapest types do not, with how many values those have.
 
     Nothing where reserved capacity, which comes first, or only spot, whose prices are not known, can be launched.
     """

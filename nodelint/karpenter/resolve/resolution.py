@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
-from nodelint.base.caching import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
@@ -50,7 +50,7 @@ class LineEffect(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """Where it stands: the whole entry of a requirement, the value of a label."""
+        """Return where it stands: the whole entry of a requirement, the value of a label."""
         return self.at.node
 
     @property
@@ -65,12 +65,12 @@ class LineEffect(NamedTuple):
 
     @property
     def removed(self) -> int:
-        """How many types it takes away where it stands."""
+        """Return how many types it takes away where it stands."""
         return len(self.before) - len(self.after)
 
     @property
     def removed_alone(self) -> int:
-        """How many types come back in the end if only this line is dropped."""
+        """Return how many types come back in the end if only this line is dropped."""
         return len(self.without) - len(self.final)
 
 
@@ -161,7 +161,7 @@ class Resolution:
     """Whether the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
 
     def with_min_values_relaxed(self) -> Resolution:
-        """The same for a controller that relaxes minValues where they are not met."""
+        """Return the same for a controller that relaxes minValues where they are not met."""
         from copy import copy
 
         twin = copy(self)
@@ -175,7 +175,7 @@ class Resolution:
         capacity: Mapping[str, Mapping[str, str]],
         settled: tuple[str, ...],
     ) -> Resolution:
-        """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
+        """Return the same with overlays applied to prices and capacity; which types meet the requirements stays."""
         from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
 
         twin = copy(self)
@@ -186,7 +186,9 @@ class Resolution:
         return twin
 
     def price_in(self, name: str, region: str) -> float | None:
-        """What Karpenter takes a type to cost per hour on demand in a region, in USD: by its overlays, if any."""
+        """Return what Karpenter takes a type to cost per hour on demand in a region, in USD: by its
+        overlays, if any.
+        """
         price = self.catalog.price(name, region)
         changes = self.price_changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
@@ -194,21 +196,21 @@ class Resolution:
 
     @cached_property
     def capacity(self) -> NodeCapacity:
-        """What nodes have of each resource under the class."""
+        """Return what nodes have of each resource under the class."""
         return NodeCapacity(self.node_class, self.images, self.catalog)
 
     @property
     def region(self) -> str | None:
-        """The region whose facts are available; None where nothing is known of where the class can launch."""
+        """Return the region whose facts are available; None where nothing is known of where the class can launch."""
         return None if self.places is None else self.places.region
 
     @property
     def zones(self) -> Mapping[str, str] | None:
-        """The zones in which the class has subnets, each with its id; None where they are not known."""
+        """Return the zones in which the class has subnets, each with its id; None where they are not known."""
         return None if self.places is None else self.places.zones
 
     def launchable_in(self, zone: str) -> TypeSet:
-        """The launchable types that have an offer in a zone as the pool's requirements want it."""
+        """Return the launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:
             return NONE
         wanted = Requirements(requirement for requirement in self.folded if requirement.key in self.places.keys)
@@ -217,7 +219,7 @@ class Resolution:
 
     @property
     def wanted(self) -> TypeSet:
-        """The candidates that meet all that is written, what NodeClaims of a static pool lose included."""
+        """Return the candidates that meet all that is written, what NodeClaims of a static pool lose included."""
         return self.candidates & self.supply._replace(static=False).keeping(self.folded)
 
     @property
@@ -227,7 +229,7 @@ class Resolution:
 
     @cached_property
     def launchable(self) -> TypeSet:
-        """The types that meet everything and have an image (or may have one, where an image is unknown)."""
+        """Return the types that meet everything and have an image (or may have one, where an image is unknown)."""
         return union(self.types_by_image)
 
     @cached_property
@@ -239,7 +241,7 @@ class Resolution:
 
     @cached_property
     def requirements(self) -> Requirements:
-        """The pool's requirements and labels as the scheduler has them, the NodePool's own label included."""
+        """Return the pool's requirements and labels as the scheduler has them, the NodePool's own label included."""
         found = self.folded.copy()
         if isinstance(self.pool.name, str):
             found.add(Requirement.parse("karpenter.sh/nodepool", "In", (self.pool.name,)))
@@ -247,18 +249,18 @@ class Resolution:
 
     @cached_property
     def arches(self) -> dict[str, TypeSet]:
-        """The architectures among the candidates, each with its types."""
+        """Return the architectures among the candidates, each with its types."""
         found = {arch: types & self.candidates for arch, types in self.catalog.values(ARCH).items()}
         return {arch: types for arch, types in found.items() if types}
 
     @cached_property
     def capacity_types(self) -> tuple[str, ...]:
-        """The capacity types that the requirements leave of those that the class can have."""
+        """Return the capacity types that the requirements leave of those that the class can have."""
         wanted = self.folded.get(CAPACITY_TYPE)
         return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.admits(kind))
 
     def families(self, types: TypeSet) -> tuple[str, ...]:
-        """The instance families of a set of types, sorted."""
+        """Return the instance families of a set of types, sorted."""
         return tuple(sorted(self.catalog.distinct(FAMILY, types)))
 
     @cached_property
@@ -286,19 +288,20 @@ class Resolution:
 
     @property
     def most_launched(self) -> int:
-        """How many instance types a launch considers."""
+        """Return how many instance types a launch considers."""
         most: int = table("allocatable")["typesOfALaunch"]
         return most
 
     def cheapest(self, most: int) -> TypeSet:
-        """The candidates that cost least on demand, at least `most` of them where several cost as much as the last.
+        """Return the candidates that cost least on demand, at least `most` of them where several cost as much as the
+        last.
 
         All candidates where there are no more than that; without those whose price is not known where there are.
         """
         return self.cheapest_of(self.candidates, most)
 
     def cheapest_of(self, types: TypeSet, most: int) -> TypeSet:
-        """The same of some candidates."""
+        """Return the same of some candidates."""
         if len(types) <= most:
             return types
         prices = sorted((price, name) for price, name in self.list_prices(types) if price)
@@ -306,7 +309,7 @@ class Resolution:
         return self.catalog.types_of(name for price, name in prices if price <= limit)
 
     def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
-        """The least price of some types, with the first type that has it; None where no price is known."""
+        """Return the least price of some types, with the first type that has it; None where no price is known."""
         for types_of_group, group in self._by_price:
             if not types_of_group.isdisjoint(types):
                 return next((price, name) for only, price, name in group if not only.isdisjoint(types))
@@ -314,7 +317,7 @@ class Resolution:
 
     @cached_property
     def _by_price(self) -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
-        """Each type with its price, the cheapest first, in groups with the set of their types."""
+        """Return each type with its price, the cheapest first, in groups with the set of their types."""
 
         def order() -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
             prices = zip(self._prices, self.catalog.names, strict=True)
@@ -326,7 +329,7 @@ class Resolution:
         return order() if self.price_changes else self.catalog.remembered(("by price", self.region), order)
 
     def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
-        """What each of some types costs per hour on demand in the region, in USD, with its name.
+        """Return what each of some types costs per hour on demand in the region, in USD, with its name.
 
         That of us-east-1 where no region is known; None where no price is.
         """
@@ -334,14 +337,16 @@ class Resolution:
 
     @cached_property
     def _prices(self) -> tuple[float | None, ...]:
-        """The price of each type of the catalogue: each workload asks for many of them."""
+        """Return the price of each type of the catalogue: each workload asks for many of them."""
         region = "us-east-1" if self.region is None else self.region
         if not self.price_changes:
             return self.catalog.prices(region)
         return tuple([self.price_in(name, region) for name in self.catalog.names])
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
-        """The values of a type's label among some types; None for a label of offers, and one that types lack."""
+        """Return the values of a type's label among some types; None for a label of offers, and one that
+        types lack.
+        """
         of_offers = {CAPACITY_TYPE, REGION, TENANCY, *PLACE_KEYS, *RESERVATION_KEYS}
         key = normalize(key)
         return None if key in of_offers or key not in self.catalog.keys else self.catalog.distinct(key, types)
@@ -363,18 +368,18 @@ class Resolution:
         return len(self.catalog.distinct(key, types))
 
     def left_without(self, *lines: LineEffect) -> TypeSet:
-        """The types that meet everything but these lines."""
+        """Return the types that meet everything but these lines."""
         rest = Requirements(line.requirement for line in self.lines if line.requirement and line not in lines)
         return self.alive & self.supply.keeping(rest)
 
     @property
     def alive(self) -> TypeSet:
-        """The types that the class does not leave out: where the requirements begin."""
+        """Return the types that the class does not leave out: where the requirements begin."""
         return self.catalog.all_types - union(removed for removed, _ in self.class_removed)
 
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
-        """Where nothing is left: the first two lines that each keep types and have none in common."""
+        """Return where nothing is left: the first two lines that each keep types and have none in common."""
         if self.candidates:
             return None
         alive = self.alive
@@ -394,7 +399,7 @@ class Resolution:
 
     @cached_property
     def dead_lines(self) -> tuple[LineEffect, ...]:
-        """The lines that no instance type meets, even alone."""
+        """Return the lines that no instance type meets, even alone."""
         return tuple(line for line in self.lines if not line.kept)
 
     @cached_property
@@ -419,16 +424,16 @@ class Resolution:
 
     @cached_property
     def ambiguous(self) -> TypeSet:
-        """The launchable types whose nodes can be taken for another image than their own, as in `loose`."""
+        """Return the launchable types whose nodes can be taken for another image than their own, as in `loose`."""
         return union(
             types for index, types in enumerate(self.types_by_image) if any(other != index for other in self.loose)
         )
 
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
-        """What to ask for besides, so that nodes are taken for this image alone (key, operator, values).
+        """Return what to ask for besides, so that nodes are taken for this image alone (key, operator, values).
 
-        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it
-        without shutting out types that take the image.
+        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it without
+        shutting out types that take the image.
         """
         arch = self.images.images[index].arch
         variants = self.images.images[index].variants
@@ -451,7 +456,9 @@ class Resolution:
 
 
 def adjust_price(price: float | None, change: str | None) -> float | None:
-    """A price after an overlay's `price` or `priceAdjustment`: `1.5`, `-0.2`, `+10%` (`AdjustedPrice` of core)."""
+    """Return a price after an overlay's `price` or `priceAdjustment`: `1.5`, `-0.2`, `+10%` (`AdjustedPrice` of
+    core).
+    """
     if change is None or price is None:
         return price if change is None or change[:1] in "+-" else float(change)
     if change[:1] not in "+-":

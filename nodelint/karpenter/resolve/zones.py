@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
@@ -28,8 +29,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, well_known
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Final, Literal
@@ -84,12 +83,12 @@ class LaunchPlaces(NamedTuple):
         return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
 
     def types_meeting(self, requirements: Iterable[Requirement], only_free: bool = False) -> TypeSet:
-        """The types with an offer that meets all of these requirements on `keys` together.
+        """Return the types with an offer that meets all of these requirements on `keys` together.
 
         `only_free` leaves reservations out that have no free instance.
 
-        A type with reservations has to have one that meets what is asked of reservations, even where it is
-        another offer that is taken.
+        A type with reservations has to have one that meets what is asked of reservations, even where it is another
+        offer that is taken.
         """
         wanted = list(requirements)
         types = union(
@@ -105,7 +104,7 @@ class LaunchPlaces(NamedTuple):
         return types
 
     def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
-        """The values of a label that some types have, whatever a pool asks; None where they are open."""
+        """Return the values of a label that some types have, whatever a pool asks; None where they are open."""
         offers = (*self.offers, *self.reserved) if key == CAPACITY_TYPE or key in RESERVATION_KEYS else self.offers
         found = {offer.labels[key] for offer in offers if offer.types & types}
         return None if OPEN in found else frozenset(value for value in found if isinstance(value, str))
@@ -123,7 +122,9 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
 
 
 def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> str | None:
-    """What a reader has to know about a line on zones or region; None for other lines, and where nothing is known."""
+    """Return what a reader has to know about a line on zones or region; None for other lines, and where nothing is
+    known.
+    """
     if requirement is None or places is None:
         return None
     if requirement.key == REGION:
@@ -140,7 +141,7 @@ def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> 
 
 
 def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
-    """Where a class can launch, as far as is known; None where nothing of it is."""
+    """Return where a class can launch, as far as is known; None where nothing of it is."""
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
@@ -188,7 +189,7 @@ def _zone_labels(zones: Iterable[str], region: Region) -> _ZoneLabels:
 def _on_the_market(
     common: _ZoneLabels, offered: Mapping[str, TypeSet], sold: _OfferedTypes | None, keys: frozenset[str]
 ) -> Iterator[Offer]:
-    """What is sold on demand and as spot; everything where that is not known."""
+    """Yield what is sold on demand and as spot; everything where that is not known."""
     for zone, types in offered.items():
         for kind in ("on-demand", "spot"):
             of_kind = types if sold is None else sold.types.get((zone, kind), NONE)
@@ -202,7 +203,7 @@ def _by_reservation(
     reserved: Sequence[_Reserved] | None,
     keys: frozenset[str],
 ) -> Iterator[Offer]:
-    """What the class's reservations give: anything, where they are not known."""
+    """Yield what the class's reservations give: anything, where they are not known."""
     if reserved is None:
         unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
         yield from (Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types)
@@ -219,7 +220,7 @@ def _notes(
     zones: Mapping[str, str] | None,
     reserved: Sequence[_Reserved] | None,
 ) -> Iterator[tuple[Node, str]]:
-    """What the numbers do not show."""
+    """Yield what the numbers do not show."""
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if terms is not None and reserved:
         yield from _about_reservations(terms, reserved, view)
@@ -252,7 +253,7 @@ class _OfferedTypes(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _sold(facts: AwsFacts, view: Catalog) -> _OfferedTypes:
-    """What the region sells, as sets over a catalogue; worked out once for all pools. Raises Missing."""
+    """Return what the region sells, as sets over a catalogue; worked out once for all pools. Raise Missing."""
     if not facts.offerings:
         raise Missing("offerings", "AWS names no instance type that the region offers")
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
@@ -272,7 +273,7 @@ def _sold(facts: AwsFacts, view: Catalog) -> _OfferedTypes:
 def _removed(
     region: str, view: Catalog, sold: _OfferedTypes, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
 ) -> Iterable[tuple[TypeSet, str]]:
-    """The types that no pool of the class can have, each with the first reason."""
+    """Yield the types that no pool of the class can have, each with the first reason."""
     alive = view.all_types
     for types, reason in (
         (union(sold.offered.values()), f"not offered in {region}"),
@@ -294,7 +295,7 @@ _UNREAD = "the class's zones are not known: what its subnet terms find cannot be
 
 
 def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[Gap]]:
-    """The subnets that a class finds, or None and why they are not known."""
+    """Return the subnets that a class finds, or None and why they are not known."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
         return None, []
@@ -324,7 +325,7 @@ _LAST_LAUNCH = 40
 
 
 def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> list[_Reserved] | None:
-    """The reservations of a class that the controller takes; None where they are not known."""
+    """Return the reservations of a class that the controller takes; None where they are not known."""
     if not may_reserve(node_class, view.version):
         return []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import UserDataProblem
 from nodelint.karpenter.userdata.settings import find_key
 from nodelint.model.messages import nearest_name, short
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,7 +24,7 @@ _SCALARS = {"string": str, "integer": int, "boolean": bool}
 
 
 def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[UserDataProblem]:
-    """What a release of Karpenter drops of `settings.kubernetes`, and what it cannot read."""
+    """Yield what a release of Karpenter drops of `settings.kubernetes`, and what it cannot read."""
     kubernetes = settings.get("kubernetes")
     known = table("nodeconfig")["bottlerocketKubernetes"]
     for key, value in kubernetes.items() if isinstance(kubernetes, dict) else ():
@@ -42,7 +41,9 @@ def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[Us
 
 
 def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProblem]:
-    """Values of `settings.kernel.sysctl`, which Bottlerocket's own model of the settings takes as strings alone."""
+    """Yield values of `settings.kernel.sysctl`, which Bottlerocket's own model of the settings takes as strings
+    alone.
+    """
     kernel = settings.get("kernel")
     sysctl = kernel.get("sysctl") if isinstance(kernel, dict) else None
     for path, kind in _mismatches(sysctl, "strings") if isinstance(sysctl, dict) else ():
@@ -64,7 +65,7 @@ def _dropped(key: str, since: str | None, text: str, release: Version, known: li
 
 
 def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where a value is not of the type of its setting, below it, and what it has to be there."""
+    """Yield where a value is not of the type of its setting, below it, and what it has to be there."""
     if wanted in _SCALARS:
         if type(value) is not _SCALARS[wanted]:
             yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_unquoted_text(value, wanted)}"
@@ -80,7 +81,7 @@ def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]
 
 
 def _unquoted_text(value: Any, wanted: str) -> str:
-    """The value in the form that is wanted, where only quotes make the difference."""
+    """Return the value in the form that is wanted, where only quotes make the difference."""
     if wanted == "string" and type(value) in (int, bool):
         return f': `"{str(value).lower()}"`'
     if wanted == "integer" and isinstance(value, str) and value.isdigit():

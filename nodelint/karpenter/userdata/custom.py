@@ -52,7 +52,7 @@ class CustomUserData(UserData):
         return Archive((Part(self.looks or "shell", 0, len(self.text)),), ())
 
     def planned(self) -> Iterator[KubeletSetting]:
-        """The kubelet's settings by which Karpenter plans: it has to be told of them in `spec.kubelet` too."""
+        """Yield the kubelet's settings by which Karpenter plans: it has to be told of them in `spec.kubelet` too."""
         names = table("nodeconfig")["planned"]
         yield from (setting for setting in self.settings() if setting.name in names)
         for part in self.parts:
@@ -60,7 +60,9 @@ class CustomUserData(UserData):
                 yield from found_in.of_flags(self.text, part.start, part.end)
 
     def joining(self) -> Iterator[tuple[int, int]]:
-        """The ranges that name the cluster to join: calls of a bootstrap program, fields of NodeConfig and TOML."""
+        """Yield the ranges that name the cluster to join: calls of a bootstrap program, fields of NodeConfig and
+        TOML.
+        """
         for call in self.calls():
             yield call.start, call.end
         for part, root in self._node_configs():
@@ -74,11 +76,11 @@ class CustomUserData(UserData):
                 yield start, end_of_line(self.text, start)
 
     def faults(self) -> list[UserDataProblem]:
-        """Why the node cannot join; the first kind of reason that there is."""
+        """Return why the node cannot join; the first kind of reason that there is."""
         return list(self._for_another()) or list(self._unread()) or list(self._joins_nowhere())
 
     def _for_another(self) -> Iterator[UserDataProblem]:
-        """What is written for images of another family."""
+        """Yield what is written for images of another family."""
         if self.image is None:
             return
         whole = {"Bottlerocket": "toml"}.get(self.image, "powershell" if self.is_windows else None)
@@ -110,7 +112,7 @@ class CustomUserData(UserData):
                 yield UserDataProblem(call.start, end, f"the image has no {program}: the call fails", note, help=way)
 
     def _unread(self) -> Iterator[UserDataProblem]:
-        """What cloud-init, nodeadm or Bottlerocket cannot read."""
+        """Yield what cloud-init, nodeadm or Bottlerocket cannot read."""
         by_nodeadm = "application/node.eks.aws" in self.text
         for problem in self.broken():
             if by_nodeadm or not problem.lenient:
@@ -162,7 +164,7 @@ class CustomUserData(UserData):
 
 
 def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData | None:
-    """The user data of a class of the family `Custom`, with the family that its images are built as.
+    """Return the user data of a class of the family `Custom`, with the family that its images are built as.
 
     None for other families, without user data, and for a placeholder.
     """
@@ -174,7 +176,7 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
 
 
 def _detect_family(written: str) -> str:
-    """The family that a text is written for; empty where nothing tells."""
+    """Return the family that a text is written for; empty where nothing tells."""
     if re.search(found_in.TOML_HEAD, written):
         return "Bottlerocket"
     if "<powershell>" in written.lower():
@@ -198,7 +200,7 @@ def _kubernetes(settings: object) -> dict[str, object]:
 
 
 def _keys(cluster: Node | None) -> list[str | None]:
-    """The keys of a cluster's mapping; None where it is a placeholder as a whole."""
+    """Return the keys of a cluster's mapping; None where it is a placeholder as a whole."""
     if cluster is not None and cluster.kind != "mapping" and cluster.value is not None:
         return [None]
     entries = cluster.entries if cluster is not None else ()

@@ -21,7 +21,7 @@ _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this 
 
 
 def misfits(data: UserData) -> Iterator[UserDataProblem]:
-    """What of the user data does not fit the family, in the order of the text."""
+    """Yield what of the user data does not fit the family, in the order of the text."""
     if data.encoded:
         yield _encoded(data)
         return
@@ -114,7 +114,7 @@ def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
 
 
 def _bare(data: UserData) -> UserDataProblem:
-    """A text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
+    """Return a text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
     part = data.parts[0]
     what = WORDS[str(data.looks)]
     taken = "a NodeConfig" if part.kind == "nodeconfig" else "a script"
@@ -131,7 +131,7 @@ def _bare(data: UserData) -> UserDataProblem:
 
 
 def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
-    """Why cloud-init cannot run a script; nothing where it begins with `#!`."""
+    """Yield why cloud-init cannot run a script; nothing where it begins with `#!`."""
     body = data.text[part.start : part.end]
     begin = body.lstrip()
     if not begin or body.startswith("#!"):
@@ -153,7 +153,7 @@ def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
 
 
 def first_line(data: UserData, part: Part) -> tuple[int, int]:
-    """The first line of a part that is not blank."""
+    """Return the first line of a part that is not blank."""
     body = data.text[part.start : part.end]
     start = part.start + len(body) - len(body.lstrip())
     return start, min(end_of_line(data.text, start), part.end)

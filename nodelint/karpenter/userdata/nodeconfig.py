@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.text import UNKNOWN, Document, Node, Source
 from nodelint.text.syntax_errors import Unreadable
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,7 +20,10 @@ _DROPPED = "nodeadm silently drops what it does not know"
 
 
 def compose(text: str, path: str) -> Node | None:
-    """The first document of a text, None where it is empty. Raises `Unreadable`, whose offset is one of the text."""
+    """Return the first document of a text, None where it is empty.
+
+    Raise `Unreadable`, whose offset is one of the text.
+    """
     from nodelint.text.yaml.compose import compose as roots_of
 
     source = Source(path, text)
@@ -44,7 +46,7 @@ def is_read_as_nodeconfig(text: str) -> bool:
 
 
 def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
-    """What nodeadm refuses or drops."""
+    """Yield what nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
         yield UserDataProblem(part.start, part.end, "a NodeConfig has to be a mapping", _NO_JOIN)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -77,7 +76,7 @@ def is_mime(text: str) -> bool:
 
 
 def archive(text: str) -> Archive:
-    """The parts of a MIME archive."""
+    """Return the parts of a MIME archive."""
     blank = len(text) - len(text.lstrip())
     if blank:
         message = "the MIME header has to start in the first line: blank lines end it"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.collections import root_of
 from nodelint.karpenter.userdata import settings as found_in
@@ -19,8 +20,6 @@ from nodelint.model.releases import Version
 from nodelint.text import Node
 from nodelint.text.syntax_errors import Unreadable
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import Any
 
@@ -33,7 +32,9 @@ _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
 
 
 def _open_quote(line: str) -> tuple[int, str] | None:
-    """Where a text begins whose quote stays open to the end of a line of TOML, and the text with the quote closed."""
+    """Return where a text begins whose quote stays open to the end of a line of TOML, and the text with the quote
+    closed.
+    """
     for found in re.finditer(r"=\s*(?=([\"'])(?!\1))", line):
         value = line[found.end() :]
         if value.count(found[1]) == 1:
@@ -86,12 +87,12 @@ class UserData:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What the user data consists of, as Karpenter takes it."""
+        """Return what the user data consists of, as Karpenter takes it."""
         return self._archive.parts
 
     @cached_property
     def looks(self) -> PartKind | None:
-        """What a text without MIME header is by its looks, whatever the family."""
+        """Return what a text without MIME header is by its looks, whatever the family."""
         begin = self.text.lstrip()
         if self.mime:
             return None
@@ -126,7 +127,7 @@ class UserData:
         )
 
     def root(self, part: Part) -> Node | None:
-        """A NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
+        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
         if part.start not in self._roots:
             try:
                 self._roots[part.start] = compose(self.text[part.start : part.end], self.node.source.path)
@@ -139,7 +140,7 @@ class UserData:
 
     @cached_property
     def toml(self) -> dict[str, Any] | None:
-        """The tables of Bottlerocket's settings; None for other families and where it is not TOML."""
+        """Return the tables of Bottlerocket's settings; None for other families and where it is not TOML."""
         if self.family != "Bottlerocket" or self._is_open:
             return None
         import tomllib
@@ -176,7 +177,10 @@ class UserData:
         return UserDataProblem(at, word.end() if bare and word else end, message, _NO_LAUNCH, choices=ways)
 
     def broken(self) -> list[UserDataProblem]:
-        """What cannot be read, or is dropped: archive, NodeConfig, TOML. Nothing where it is for another family."""
+        """Return what cannot be read, or is dropped: archive, NodeConfig, TOML.
+
+        Nothing where it is for another family.
+        """
         if self.encoded or (is_mime(self.text) and not self.mime):
             return []
         if self.looks is not None and self.looks not in {part.kind for part in self.parts}:
@@ -195,7 +199,7 @@ class UserData:
         return [*troubled, *self._broken]
 
     def lost(self, release: Version) -> list[UserDataProblem]:
-        """What a release of Karpenter drops of Bottlerocket's settings, or cannot read."""
+        """Return the settings of Bottlerocket that a release of Karpenter drops, or cannot read."""
         settings = self.toml.get("settings") if self.toml is not None else None
         if not isinstance(settings, dict):
             return []
@@ -204,7 +208,7 @@ class UserData:
         return list(faults(settings, self.text, release))
 
     def calls(self) -> list[BootstrapCall]:
-        """The calls by which a script lets its node join a cluster."""
+        """Return the calls by which a script lets its node join a cluster."""
         kinds = ("powershell",) if self.is_windows else ("shell", "plain")
         return [
             call
@@ -214,7 +218,7 @@ class UserData:
         ]
 
     def settings(self) -> Iterator[KubeletSetting]:
-        """The kubelet's settings in NodeConfig and TOML."""
+        """Yield the kubelet's settings in NodeConfig and TOML."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             if root is not None:
@@ -224,12 +228,12 @@ class UserData:
             yield from found_in.of_toml(table, self.text)
 
     def setting(self, *path: str) -> TomlSetting | None:
-        """A value of Bottlerocket's settings by its path below `settings`."""
+        """Return a value of Bottlerocket's settings by its path below `settings`."""
         settings = self.toml.get("settings") if self.toml is not None else None
         return found_in.toml_setting(settings, self.text, path) if isinstance(settings, dict) else None
 
     def local_storage(self) -> tuple[str, int, int] | None:
-        """What NodeConfig does with a node's local disks, such as `RAID0`, and where it says so."""
+        """Return what NodeConfig does with a node's local disks, such as `RAID0`, and where it says so."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             strategy = root.find("spec", "instance", "localStorage", "strategy") if root is not None else None
@@ -238,7 +242,7 @@ class UserData:
         return None
 
     def cluster(self) -> tuple[int, int] | None:
-        """Where it names the cluster: NodeConfig's `cluster`, or the first such key of Bottlerocket's TOML."""
+        """Return where it names the cluster: NodeConfig's `cluster`, or the first such key of Bottlerocket's TOML."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             spec = root.get("spec") if root is not None else None
@@ -248,7 +252,7 @@ class UserData:
         return found_in.cluster_of_toml(self.text) if self.family == "Bottlerocket" else None
 
     def moved(self, setting: KubeletSetting, node_class: EC2NodeClass) -> list[Edit]:
-        """The edits that say a setting of NodeConfig in `spec.kubelet` instead. Raises `NotEditable`."""
+        """Return the edits that say a setting of NodeConfig in `spec.kubelet` instead. Raise `NotEditable`."""
         spec, node = node_class.node.get("spec"), setting.node
         if setting.how != "config" or node is None or spec is None or node.parent is None:
             raise NotEditable("it is not a field of a NodeConfig")
@@ -272,7 +276,7 @@ class UserData:
         return changes
 
     def labels(self) -> Iterator[NodeLabel]:
-        """The labels that the kubelet gives the node."""
+        """Yield the labels that the kubelet gives the node."""
         table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
         if isinstance(table, dict):
             yield from found_in.labels_of_toml(table, self.text)
@@ -281,14 +285,14 @@ class UserData:
                 yield from found_in.labels_of_flags(self.text, part.start, part.end)
 
     def taints(self) -> Iterator[tuple[int, int]]:
-        """Where kubelet flags name taints."""
+        """Yield where kubelet flags name taints."""
         for part in self.parts:
             if part.kind not in ("toml", "other", "cloud-config"):
                 yield from found_in.taints_of_flags(self.text, part.start, part.end)
 
 
 def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
-    """The user data of a class for a family of the controller's.
+    """Return the user data of a class for a family of the controller's.
 
     None where there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is
     Karpenter's to judge then.

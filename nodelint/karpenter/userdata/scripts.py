@@ -86,7 +86,9 @@ class Script(CustomUserData):
 
     @cached_property
     def code(self) -> str:
-        """The commands: the text with blanks where comments, here documents, settings and MIME headers stand."""
+        """Return the commands: the text with blanks where comments, here documents, settings and MIME
+        headers stand.
+        """
         return "".join(self._between)
 
     @cached_property
@@ -108,7 +110,7 @@ class Script(CustomUserData):
 
     @cached_property
     def unset(self) -> tuple[Use, ...]:
-        """The variables that scripts read and never set, the first use of each."""
+        """Return the variables that scripts read and never set, the first use of each."""
         if re.search(_SETS_MORE, self.code):
             return ()
         names = {*self._sets, *table("user_data")["shellVariables"]}
@@ -130,7 +132,7 @@ class Script(CustomUserData):
         return found
 
     def joins(self) -> Joining | None:
-        """The first command that makes the node one of another system than a cluster that Karpenter knows."""
+        """Return the first command that makes the node one of another system than a cluster that Karpenter knows."""
         facts = table("user_data")
         if not self.code or re.search(facts["givesProviderID"], self.text):
             return None
@@ -143,11 +145,11 @@ class Script(CustomUserData):
         return min(found, key=lambda joining: joining.start, default=None)
 
     def downloads(self) -> list[ScriptAction]:
-        """What scripts fetch from the internet and do not pin, kind by kind."""
+        """Return what scripts fetch from the internet and do not pin, kind by kind."""
         return self._find_actions("downloads")
 
     def waits(self) -> list[ScriptAction]:
-        """What delays the start of the node up to where it joins its cluster, kind by kind."""
+        """Return what delays the start of the node up to where it joins its cluster, kind by kind."""
         join = min((call.start for call in self.calls()), default=len(self.text))
         return [action for action in self._find_actions("waits") if action.start < join]
 
@@ -187,7 +189,7 @@ class Script(CustomUserData):
 
 
 def script_of(node_class: EC2NodeClass) -> Script | None:
-    """The user data of a class as scripts; None without one, and for a placeholder."""
+    """Return the user data of a class as scripts; None without one, and for a placeholder."""
     node = node_class.node.find("spec", "userData")
     written = text(node)
     if node is None or not isinstance(written, str) or not written.strip():
@@ -197,7 +199,7 @@ def script_of(node_class: EC2NodeClass) -> Script | None:
 
 
 def _shell(body: str, base: int) -> _Shell:
-    """A script's commands and the variables that they read, at their places from `base` on."""
+    """Return a script's commands and the variables that they read, at their places from `base` on."""
     tokens = re.compile(_TOKEN, re.MULTILINE)
     quiet: list[tuple[int, int]] = []
     uses: list[Use] = []

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -65,7 +64,7 @@ class NodeLabel(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """What stands before the key's slash; empty where there is none."""
+        """Return what stands before the key's slash; empty where there is none."""
         return self.key.rpartition("/")[0]
 
     @property
@@ -93,7 +92,7 @@ class BootstrapCall(NamedTuple):
 
 
 def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
-    """The kubelet's settings of a NodeConfig, by field and by flag."""
+    """Yield the kubelet's settings of a NodeConfig, by field and by flag."""
     facts = table("nodeconfig")
     config = root.find("spec", "kubelet", "config")
     base = part.start
@@ -112,7 +111,7 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
 
 
 def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
-    """The flags of a script that Karpenter plans with, less those whose value the script works out."""
+    """Yield the flags of a script that Karpenter plans with, less those whose value the script works out."""
     names = {flag: name for name, (_, flag) in table("nodeconfig")["planned"].items()}
     flags = "|".join(map(re.escape, names))
     for found in re.compile(rf"(?<![\w-])({flags})[= ]([\"']?)([\w.,:=<%-]++)").finditer(text, start, end):
@@ -123,7 +122,7 @@ def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
 
 
 def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
-    """The kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
+    """Yield the kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
     kubernetes = settings.get("kubernetes")
     for name, key in table("nodeconfig")["bottlerocket"].items():
         if isinstance(kubernetes, dict) and key in kubernetes:
@@ -132,7 +131,7 @@ def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
 
 
 def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> TomlSetting | None:
-    """The value at a path below `settings`, and where it stands."""
+    """Return the value at a path below `settings`, and where it stands."""
     value: Any = settings
     for step in path:
         if not isinstance(value, dict) or step not in value:
@@ -145,7 +144,7 @@ def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> 
 
 
 def cluster_of_toml(text: str) -> tuple[int, int] | None:
-    """Where Bottlerocket's TOML, templates' too, names the cluster: the first of the keys that do."""
+    """Return where Bottlerocket's TOML, templates' too, names the cluster: the first of the keys that do."""
     found = []
     for key in table("nodeconfig")["bottlerocketJoins"] if "kubernetes" in text else ():
         start, end = find_key(text, ("settings", "kubernetes", key))
@@ -162,7 +161,7 @@ def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:
 
 
 def labels_of_flags(text: str, start: int, end: int) -> Iterator[NodeLabel]:
-    """The labels of `--node-labels` in a script or a NodeConfig; comments are passed over."""
+    """Yield the labels of `--node-labels` in a script or a NodeConfig; comments are passed over."""
     for found in re.compile(_LABELS).finditer(text, start, end):
         if _is_comment(text, found.start()):
             continue
@@ -181,7 +180,7 @@ def taints_of_flags(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def calls(text: str, start: int, end: int, windows: bool = False) -> Iterator[BootstrapCall]:
-    """The calls of a script by which a node joins a cluster."""
+    """Yield the calls of a script by which a node joins a cluster."""
     for found in re.compile(_WINDOWS_CALL if windows else _CALL).finditer(text, start, end):
         first, last = found.span("call")
         program = "Start-EKSBootstrap.ps1" if windows else "nodeadm" if "nodeadm" in found[0] else "bootstrap.sh"
@@ -215,7 +214,7 @@ def _is_comment(text: str, at: int) -> bool:
 
 
 def find_key(text: str, path: tuple[str, ...]) -> tuple[int, int]:
-    """Where TOML writes a key: the key, the table that holds it in braces, or the first character."""
+    """Return where TOML writes a key: the key, the table that holds it in braces, or the first character."""
     table_path: tuple[str, ...] = ()
     best, nearest = (0, min(len(text), 1)), 0
     quote = ""

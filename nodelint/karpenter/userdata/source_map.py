@@ -27,14 +27,14 @@ class ScalarPlaces:
         self._offsets = None if offsets is None else [offset - node.start for offset in offsets]
 
     def locate(self, start: int, end: int) -> Node | Span:
-        """Where a range of the text stands; the scalar itself where that is not known."""
+        """Return where a range of the text stands; the scalar itself where that is not known."""
         if self._offsets is None:
             return self.node
         last = self._offset(end - 1) + 1 if end > start else self._offset(end)
         return Span(self.node.source, self._offset(start), last)
 
     def replace(self, start: int, end: int, new: str) -> list[Edit]:
-        """The edit that puts other characters in the place of a range. Raises `NotEditable`."""
+        """Return the edit that puts other characters in the place of a range. Raise `NotEditable`."""
         if self._offsets is None:
             raise NotEditable("the text is folded or escaped")
         guard(self.node)
@@ -59,12 +59,14 @@ class ScalarPlaces:
         return [Edit(source, first, last, new.replace("\n", source.newline + pad))]
 
     def _offset(self, at: int) -> int:
-        """Where a character of the text, or its end, stands in the source as it is now."""
+        """Return where a character of the text, or its end, stands in the source as it is now."""
         assert self._offsets is not None
         return self.node.start + self._offsets[at]
 
     def _line(self, at: int) -> int:
-        """The start of the line of the source in which a character of the text stands; the end for the last."""
+        """Return the start of the line of the source in which a character of the text stands; the end for
+        the last.
+        """
         if at == len(self.text):
             end = self.node.source.text.find("\n", self._offset(at))
             return self._offset(at) if self.text.endswith("\n") else (end + 1 or len(self.node.source.text))
@@ -120,7 +122,7 @@ def _of_block(node: Node, text: str) -> list[int] | None:
 
 
 def _block_indent(source: str, node: Node, at: int) -> int | None:
-    """How far the lines of a block scalar are indented: by its first line that is not blank."""
+    """Return how far the lines of a block scalar are indented: by its first line that is not blank."""
     header = source[node.start : at]
     if re.match(r"[|>][-+]?[1-9]", header):
         return None  # stated, against the parent's indent: rare

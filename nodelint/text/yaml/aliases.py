@@ -17,9 +17,9 @@ class Copies:
         self._count = 0
 
     def copy(self, target: Node, depth: int, at: int) -> Node:
-        """The node and all below it once more, to hang in a place `depth` levels deep.
+        """Return the node and all below it once more, to hang in a place `depth` levels deep.
 
-        Raises `Unreadable` at `at` where that is too many nodes, or too deep.
+        Raise `Unreadable` at `at` where that is too many nodes, or too deep.
         """
         top = _copy_alone(target)
         pending = [(target, top, depth)]
@@ -48,8 +48,8 @@ class Copies:
     def merge(self, node: Node) -> None:
         """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
 
-        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
-        value: it goes to the merges, among what is only written. Raises `Unreadable`.
+        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no value:
+        it goes to the merges, among what is only written. Raise `Unreadable`.
         """
         last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
         nameless: list[tuple[MappingEntry, Node]] = []
@@ -82,7 +82,7 @@ class Copies:
 
 
 def _copy_alone(node: Node) -> Node:
-    """A node without what is below it."""
+    """Return a node without what is below it."""
     other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
     other.raw, other.tag = node.raw, node.tag
     other.shared = True

@@ -6,8 +6,10 @@ Nothing here calls itself: the depth of a file costs no stack.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, SourceText, Style
 from nodelint.text.placeholders import (
     CODE,
     MASK,
@@ -29,18 +31,13 @@ from nodelint.text.yaml.libyaml import (
     MAPPING,
     SCALAR,
     SEQUENCE,
+    Parser,
     libyaml,
 )
 from nodelint.text.yaml.scalars import finite, key_name, resolve
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nodelint.text.nodes import SourceText
     from nodelint.text.yaml.aliases import Copies
-    from nodelint.text.yaml.libyaml import Parser
 
 DEEPEST = 100
 """Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
@@ -57,7 +54,7 @@ _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|r
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
 """Keys of which two make two objects, of which one is there where an `else` parts them."""
-_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
+_BYTE_ORDER_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
 """A byte order mark at a line's beginning: libyaml passes over it, Go's reader takes it for text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
@@ -74,10 +71,10 @@ class _Frame:
 
 
 def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: bool = False) -> list[Node | None]:
-    """The roots of the documents in `text`, which stands at `base` in the source's own text.
+    """Return the roots of the documents in `text`, which stands at `base` in the source's own text.
 
-    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
-    nothing is put in the place of a `$`. Raises `Unreadable`.
+    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that nothing
+    is put in the place of a `$`. Raise `Unreadable`.
     """
     parser = libyaml()
     escapes = "\\u" in text or "\\/" in text
@@ -95,7 +92,7 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
 def _compose_again(
     source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
-    """The same by a newer libyaml, with repairs. Raises `Unreadable`."""
+    """Return the same by a newer libyaml, with repairs. Raise `Unreadable`."""
     from nodelint.text.yaml.lenient_yaml import read_repaired
 
     def read(parser: Parser, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
@@ -120,8 +117,10 @@ class _Composer:
         self.replaced = not self.live and may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
         self.copied: Copies | None = None
-        self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
-        self.plainly = not (masked or self.slashes or self.marks or "?" in text) and (
+        self.byte_order_marks = (
+            [found.start(1) for found in re.finditer(_BYTE_ORDER_MARK, text)] if "\ufeff" in text else []
+        )
+        self.plainly = not (masked or self.slashes or self.byte_order_marks or "?" in text) and (
             self.live or not (self.replaced or may_hold_placeholder(text))
         )
         """Whether a scalar without tag and anchor is what it reads as: most documents hold no others."""
@@ -171,7 +170,7 @@ class _Composer:
                 self.item_or_key(frame, node)
             else:
                 self.entry(frame, frame.key, node)
-        self.refuse_marks()
+        self.refuse_byte_order_marks()
         return roots
 
     def open(
@@ -185,7 +184,7 @@ class _Composer:
         around: _Frame | None,
         depth: int,
     ) -> _Frame:
-        """A mapping or list begins, inside of another or of none."""
+        """Return a mapping or list begins, inside of another or of none."""
         if depth >= DEEPEST:
             raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
         if around is not None and around.key is None and around.node.kind == "mapping":
@@ -279,7 +278,7 @@ class _Composer:
         tag: str | None,
         frame: _Frame | None,
     ) -> Node:
-        """A scalar of any kind."""
+        """Return a scalar of any kind."""
         is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
         start = raw if anchor is None and tag is None else min(self.after_properties(raw), end)
         if self.restore is not None:
@@ -314,13 +313,13 @@ class _Composer:
                 node.value = UNKNOWN
         return node
 
-    def refuse_marks(self) -> None:
-        if self.marks:
-            raise Unreadable(self.base + self.marks[0], "the character U+FEFF is not allowed in YAML")
+    def refuse_byte_order_marks(self) -> None:
+        if self.byte_order_marks:
+            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
 
     def hold_quoted(self, style: Style, start: int, end: int) -> None:
-        if self.marks:
-            self.marks = [mark for mark in self.marks if not start <= self.base + mark < end]
+        if self.byte_order_marks:
+            self.byte_order_marks = [mark for mark in self.byte_order_marks if not start <= self.base + mark < end]
         if not self.slashes or style != "double":
             return
         slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
@@ -332,7 +331,7 @@ class _Composer:
         return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
 
     def block_end(self, start: int, end: int) -> int:
-        """Where a block scalar ends, without blank lines and lines of template code that are indented less."""
+        """Return where a block scalar ends, without blank lines and lines of template code that are indented less."""
         text = self.source.text
         indent = -1
         while True:
@@ -353,7 +352,7 @@ class _Composer:
         return end if line > start else start + len(text[start:end].rstrip(" \t"))
 
     def indent_of(self, start: int, end: int) -> int:
-        """The indent of the first line of a block scalar that holds something."""
+        """Return the indent of the first line of a block scalar that holds something."""
         for line in self.text[start - self.base : end - self.base].splitlines()[1:]:
             if line.strip():
                 return len(line) - len(line.lstrip(" "))
@@ -402,7 +401,7 @@ class _Composer:
 
 
 def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
-    """Give a scalar its tag and the value that this makes of its text. Raises `Unreadable`."""
+    """Give a scalar its tag and the value that this makes of its text. Raise `Unreadable`."""
     from nodelint.text.yaml.tags import set_by_tag  # here, because tags are rare
 
     set_by_tag(node, tag, text, is_key)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.yaml.aliases import MOST_COPIES
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
@@ -14,9 +13,8 @@ _DEEPEST = 200
 
 
 def hold(data: str | bytes) -> None:
-    """Raise ValueError for what PyYAML must not load: too deep, in itself, or of aliases that stand for too much.
-
-    Raise yaml.YAMLError for what is no YAML.
+    """Raise ValueError for YAML that PyYAML must not load: too deep, containing itself, or with aliases that stand
+    for too many values. Raise yaml.YAMLError for a text that is no YAML.
     """
     import yaml
 

@@ -31,7 +31,7 @@ def is_patch(root: Node) -> bool:
 
 
 def target(node: Node) -> Node | None:
-    """The kind that a patch in a kustomization is for, where it is one of Karpenter's in v1."""
+    """Return the kind that a patch in a kustomization is for, where it is one of Karpenter's in v1."""
     parent = node.parent
     named = parent.get("target") if parent is not None and parent.get("patch") is node else None
     kind = named.get("kind") if named is not None else None
@@ -43,7 +43,7 @@ def target(node: Node) -> Node | None:
 
 
 def part(root: Node, kind: Node | None) -> Node | None:
-    """The part of an object that the operations of a patch write; None where its kind is not known."""
+    """Return the part of an object that the operations of a patch write; None where its kind is not known."""
     name = _guessed(root) if kind is None else str(kind.value)
     if name is None:
         return None
@@ -104,7 +104,7 @@ def _enter(holder: Node, key: Node, value: Node) -> None:
 
 
 def _copy(value: Node) -> Node:
-    """A collection whose inside may be edited and which itself may not: it may be a step of another path."""
+    """Return a collection whose inside may be edited and which itself may not: it may be a step of another path."""
     copy = Node(value.source, value.start, value.end, value.kind, value.style, value.value)
     copy.entries, copy.items, copy.merges, copy.tag = [*value.entries], [*value.items], value.merges, value.tag
     copy.shared = True

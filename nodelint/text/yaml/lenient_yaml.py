@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.syntax_errors import Unreadable, worded
 from nodelint.text.yaml.libyaml import Parser
 
@@ -28,9 +28,10 @@ def read_repaired(
     base: int,
     escapes: bool,
 ) -> list[Node | None]:
-    """What `read` makes of a text by PyYAML's libyaml, of `text` itself or of one with the same number of characters.
+    """Return what `read` makes of a text by PyYAML's libyaml, of `text` itself or of one with the same number of
+    characters.
 
-    `read` is given the parser, the text, and what takes a repair back in a scalar. Raises `Unreadable`.
+    `read` is given the parser, the text, and what takes a repair back in a scalar. Raise `Unreadable`.
     """
     import yaml
     import yaml.cyaml
@@ -52,7 +53,7 @@ def read_repaired(
 
 
 def _repaired(text: str, problem: str | None, at: int, escapes: bool) -> str:
-    """The text with something else where a problem was found; the same text where there is no repair."""
+    """Return the text with something else where a problem was found; the same text where there is no repair."""
     if problem == "found unexpected ':'":
         return text[:at] + _COLON + text[at + 1 :]
     if problem == "found unknown escape character" and text[at : at + 2] == "\\'":
@@ -65,7 +66,9 @@ def _restored(text: str) -> str:
 
 
 def _join(pair: re.Match[str]) -> str:
-    """What libyaml reads as Go reads surrogates in JSON, in as many characters: an escaped line break and a pair."""
+    """Return what libyaml reads as Go reads surrogates in JSON, in as many characters: an escaped line break and a
+    pair.
+    """
     if pair[1] is None:
         return "\\ufffd" if pair[0].startswith("\\u") else pair[0]
     code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00

@@ -9,15 +9,14 @@ there instead, since most of the time of parsing went into making objects of cla
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from nodelint.base.caching import cache
-
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     Event = tuple[int, str | None, str | None, str, int, int, Any]
@@ -102,13 +101,13 @@ class Parser:
         self._gives_tuples = getattr(module, "ScalarEvent", None) is _scalar
 
     def read_events(self, text: str) -> Callable[[], Event]:
-        """What gives the next event of a text each time it is called; it raises `error`."""
+        """Return what gives the next event of a text each time it is called; it raises `error`."""
         next_event: Callable[[], Any] = self._parser(text).get_event
         return next_event if self._gives_tuples else lambda: _as_tuple(next_event())
 
 
 def _as_tuple(event: Any) -> Event:
-    """An object of a package's class as a tuple."""
+    """Return an object of a package's class as a tuple."""
     kind = _KINDS[type(event).__name__]
     anchor, tag, value = getattr(event, "anchor", None), getattr(event, "tag", None), getattr(event, "value", "")
     style = event.style if kind == SCALAR else getattr(event, "flow_style", None)
@@ -117,7 +116,7 @@ def _as_tuple(event: Any) -> Event:
 
 @cache
 def libyaml() -> Parser:
-    """The parser of ruamel.yaml's extension."""
+    """Return the parser of ruamel.yaml's extension."""
     if "ruamel.yaml" in sys.modules or "_ruamel_yaml" in sys.modules:
         module: Any = import_module("_ruamel_yaml")
     else:
@@ -129,7 +128,9 @@ def libyaml() -> Parser:
 
 
 def _alone() -> ModuleType:
-    """The extension; what stands in for the package and its modules of errors, events and tokens is gone then."""
+    """Return the extension; what stands in for the package and its modules of errors, events and tokens is
+    gone then.
+    """
     package = ModuleType("ruamel.yaml")
     package.__path__ = [f"{folder}/yaml" for folder in import_module("ruamel").__path__]
     stands_in = {"ruamel.yaml": package}
@@ -152,7 +153,7 @@ def _alone() -> ModuleType:
 
 
 def _token_class(name: str) -> type:
-    """A class in place of a token's: of the parser, only what makes events is used."""
+    """Return a class in place of a token's: of the parser, only what makes events is used."""
     if not name.endswith("Token"):
         raise AttributeError(name)
     return type(name, (), {})

@@ -35,7 +35,7 @@ LARGEST_INTEGER = 2**64 - 1
 
 
 def resolve(text: str) -> Resolved:
-    """The value of a plain scalar without a tag."""
+    """Return the value of a plain scalar without a tag."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_STARTS or text[-1] not in _NUMBER_ENDS:
@@ -74,7 +74,9 @@ def _float(text: str) -> Resolved:
 
 
 def float_as_key(value: float) -> str:
-    """A number as the key that sigs.k8s.io/yaml makes of it: the shortest text that is this number in 32 bits."""
+    """Return a number as the key that sigs.k8s.io/yaml makes of it: the shortest text that is this number
+    in 32 bits.
+    """
     if value != value:
         return ".nan"
     short = _in_32_bits(value)
@@ -98,7 +100,7 @@ def _in_32_bits(value: float) -> float:
 
 
 def key_name(value: Scalar) -> str | None:
-    """A key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
+    """Return a key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
     if isinstance(value, str):
         return value
     if value is UNKNOWN or value is None:

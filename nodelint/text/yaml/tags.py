@@ -14,7 +14,7 @@ _DEFINED = ("int", "float", "bool", "null", "merge", "binary")
 
 
 def set_by_tag(node: Node, tag: str, text: str, is_key: bool = False) -> None:
-    """Give a scalar its tag, and the value that this makes of its text. Raises Unreadable.
+    """Give a scalar its tag, and the value that this makes of its text. Raise Unreadable.
 
     A tag that YAML does not define leaves a value to whoever knows it; a key is its text, as go-yaml reads both.
     """

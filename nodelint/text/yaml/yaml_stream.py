@@ -5,15 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right
+from collections.abc import Callable
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Position, Source
-from nodelint.text.marks import MARKS
-
-TYPE_CHECKING = False
+from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import ClassVar
 
 
@@ -25,9 +24,9 @@ _BLOCK = 1 << 17
 
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
-_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 _OVERLAP = 32
-"""Bytes that a mark or a border which two blocks share may take."""
+"""Bytes that a keyword or a border which two blocks share may take."""
 
 
 class StreamGap(NamedTuple):
@@ -66,7 +65,7 @@ class Excerpt(Source):
         return Position(at.line + lines, at.column, at.offset + characters)
 
     def line(self, number: int) -> str:
-        """The text of a line of the stream; empty for one that is left out."""
+        """Return the text of a line of the stream; empty for one that is left out."""
         shown = [first + gap.lines for first, gap in zip(self._firsts, self._gaps, strict=True)]
         at = bisect_right(shown, number) - 1
         own = number if at < 0 else number - self._gaps[at].lines
@@ -76,9 +75,9 @@ class Excerpt(Source):
 
 
 def read(path: str, handle: int) -> Excerpt | None:
-    """What a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
+    """Return what a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
 
-    Raises OSError for a stream, or for a document of Karpenter's, that is too long.
+    Raise OSError for a stream, or for a document of Karpenter's, that is too long.
     """
     parts = _Parts()
     size = 0
@@ -88,77 +87,77 @@ def read(path: str, handle: int) -> Excerpt | None:
             raise OSError(errno.EFBIG, f"larger than {LONGEST >> 30} GiB, which no manifest is")
         parts.add(block)
     parts.end()
-    if not parts.kept:
+    if not parts.karpenter_documents:
         return None
-    source = Excerpt.from_bytes(path, b"".join(parts.kept))
+    source = Excerpt.from_bytes(path, b"".join(parts.karpenter_documents))
     assert isinstance(source, Excerpt)
     source.take_gaps(parts.gaps)
     return source
 
 
 class _Parts:
-    """The documents that are kept, and what is left out between them."""
+    """The documents of a stream that concern Karpenter, and the gaps between them."""
 
     def __init__(self) -> None:
-        self.kept: list[bytes] = []
+        self.karpenter_documents: list[bytes] = []
         self.gaps: list[StreamGap] = []
         self._length = 0
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
         self._size = 0
-        self._marked = False
-        """Whether what is pending holds a mark."""
+        self._has_keyword = False
+        """Whether what is pending holds a keyword."""
         self._tail = b""
         self._cut = False
 
     def add(self, block: bytes) -> None:
-        """Take what follows. Raises OSError for a document of Karpenter's that is too long."""
+        """Take what follows. Raise OSError for a document of Karpenter's that is too long."""
         before, last = self._tail, _last_border(block)
         ahead = before[-len(_BORDER) :]
         shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
         left = len(block) - last if last else len(ahead) - shared + len(block)
-        self._marked = self._marked or _is_marked(block) or _is_marked(before + block[:_OVERLAP])
+        self._has_keyword = self._has_keyword or _holds_keyword(block) or _holds_keyword(before + block[:_OVERLAP])
         self._pending.append(block)
         self._size += len(block)
         self._tail = (before + block[-_OVERLAP:])[-_OVERLAP:]
-        if last and not self._marked and all(map(bytes.isascii, self._pending)):
+        if last and not self._has_keyword and all(map(bytes.isascii, self._pending)):
             self._pass_over(block, last)
         elif last or shared:
             self._go_on(left, self._documents)
         elif self._size > _LONGEST_DOCUMENT:
-            if self._marked:
+            if self._has_keyword:
                 self._refuse()
             self._go_on(_OVERLAP, self._skip)
             self._cut = True
 
     def _pass_over(self, block: bytes, end: int) -> None:
-        """Skip what is pending but for what stands behind `end` in the last block; nothing is copied for that."""
+        """Skip the pending blocks up to `end` in the last one, without joining them."""
         self._lines += sum([piece.count(b"\n") for piece in self._pending[:-1]]) + block.count(b"\n", 0, end)
         self._characters += self._size - len(block) + end
         self._begin(block[end:])
         self._cut = False
 
     def _go_on(self, left: int, take: Callable[[bytes], None]) -> None:
-        """Let `take` have what is pending but for some bytes at its end."""
+        """Give `take` the pending bytes except the last `left`; these stay pending."""
         data = b"".join(self._pending)
         take(data[: len(data) - left])
         self._begin(data[len(data) - left :])
 
     def _begin(self, data: bytes) -> None:
-        """Have no more pending than the beginning of a document."""
+        """Start with the beginning of a document as all that is pending."""
         self._pending = [data]
         self._size = len(data)
         self._tail = data[-_OVERLAP:]
-        self._marked = _is_marked(data)
+        self._has_keyword = _holds_keyword(data)
 
     def end(self) -> None:
-        """Take what is left."""
+        """Take the pending bytes, at the end of the stream."""
         self._documents(b"".join(self._pending))
 
     def _documents(self, data: bytes) -> None:
         if not data:
             return
-        if _is_marked(data):
+        if _holds_keyword(data):
             start = 0
             while start < len(data):
                 end = _border(data, start + 1)
@@ -169,13 +168,13 @@ class _Parts:
         self._cut = False
 
     def _document(self, data: bytes) -> None:
-        if not _is_marked(data):
+        if not _holds_keyword(data):
             self._skip(data)
         elif self._cut:
             self._refuse()
         else:
             self.gaps.append(StreamGap(self._length, self._lines, self._characters))
-            self.kept.append(data)
+            self.karpenter_documents.append(data)
             self._length += len(data.decode("utf-8", "replace"))
         self._cut = False
 
@@ -188,12 +187,12 @@ class _Parts:
         raise OSError(errno.EFBIG, text)
 
 
-def _is_marked(data: bytes) -> bool:
-    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
+def _holds_keyword(data: bytes) -> bool:
+    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0
 
 
 def _border(data: bytes, start: int) -> int:
-    """Where the next document begins, behind `start`; the end where none does."""
+    """Return where the next document begins, behind `start`; the end where none does."""
     at = data.find(_BORDER, start - 1)
     while at >= 0 and not _parts(data, at):
         at = data.find(_BORDER, at + 1)
@@ -201,7 +200,7 @@ def _border(data: bytes, start: int) -> int:
 
 
 def _last_border(data: bytes) -> int:
-    """Where the last document begins; 0 where none does but at the start."""
+    """Return where the last document begins; 0 where none does but at the start."""
     at = data.rfind(_BORDER)
     while at >= 0 and not _parts(data, at):
         at = data.rfind(_BORDER, 0, at + len(_BORDER) - 1)
@@ -209,5 +208,7 @@ def _last_border(data: bytes) -> int:
 
 
 def _parts(data: bytes, at: int) -> bool:
-    """Whether the line behind a line feed parts documents. What the next block decides is not known to do so."""
+    """Whether the line behind a line feed separates documents. A line that the block cuts off is not taken
+    for one.
+    """
     return data[at + len(_BORDER) : at + len(_BORDER) + 1] in (b" ", b"\t", b"\r", b"\n")

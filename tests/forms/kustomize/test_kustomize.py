@@ -62,6 +62,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 # -- beside kustomize
 
 
+@pytest.mark.slow
 def test_overlays_are_what_kustomize_makes_of_them(tmp_path: Path) -> None:
     recorded = json.loads(FILE.read_text(encoding="utf-8"))
     assert len(recorded) == RECORDED
@@ -77,6 +78,7 @@ def test_overlays_are_what_kustomize_makes_of_them(tmp_path: Path) -> None:
     assert len(unknown) < 5
 
 
+@pytest.mark.slow
 def test_odd_corners_are_as_kustomize_has_them(tmp_path: Path) -> None:
     """`overlay_corners.json` holds what kustomize 5.7.1 makes of overlays of `overlay_corners`, by their seed."""
     recorded = json.loads((Path(__file__).parents[2] / "overlay_corners.json").read_text(encoding="utf-8"))
@@ -134,6 +136,7 @@ def test_an_exact_origin_holds_the_value(tmp_path: Path) -> None:
     assert compared > 500
 
 
+@pytest.mark.slow
 def test_an_edit_of_an_exact_origin_changes_what_comes_from_there_and_nothing_else(tmp_path: Path) -> None:
     tried = 0
     for seed in range(40):

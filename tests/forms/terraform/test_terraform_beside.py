@@ -191,6 +191,7 @@ def agrees(node: Node, given: object) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_known_of_an_expression_is_what_terraform_makes_of_it(tmp_path: Path, seed: int) -> None:
     writer = Writer(seed)
@@ -212,6 +213,7 @@ def test_what_is_known_of_an_expression_is_what_terraform_makes_of_it(tmp_path: 
     assert known > 250, "most that Terraform accepts is known"
 
 
+@pytest.mark.slow
 def test_a_template_comes_to_the_text_that_terraform_makes_of_it(tmp_path: Path) -> None:
     writer = Writer(3)
     texts: dict[str, str] = {f"t{n}": writer.heredoc(2) for n in range(400)}

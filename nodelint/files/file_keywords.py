@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import AnyStr
 
-# One of these is in a file that states a release of Karpenter, beside the mark.
+# One of these is in a file that states a release of Karpenter, beside the keyword.
 _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
@@ -48,15 +48,15 @@ _ABOVE_SETTINGS, _SETTINGS = (
 )
 
 
-def find_marks(data: AnyStr, marks: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
-    """Those of some marks that are in a content."""
-    return tuple([mark for mark in marks if data.find(mark) >= 0])
+def find_keywords(data: AnyStr, keywords: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
+    """Return those of some keywords that are in a content."""
+    return tuple([keyword for keyword in keywords if data.find(keyword) >= 0])
 
 
-class Marks:
-    """The marks that files may hold which are searched together.
+class FileKeywords:
+    """The keywords that files may hold which are searched together.
 
-    Most marks are in few files. What is not in the joined content of some files is not searched in each of them.
+    Most keywords are in few files. What is not in the joined content of some files is not searched in each of them.
     """
 
     installs: Sequence[bytes] = ()
@@ -65,18 +65,18 @@ class Marks:
 
     def __init__(self, block: bytes, names: str) -> None:
         """Search the joined contents of files, and their joined names."""
-        self.alone = find_marks(block, _STATES_ALONE)
-        self.settings = find_marks(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
+        self.alone = find_keywords(block, _STATES_ALONE)
+        self.settings = find_keywords(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
-        self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
-        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, TABLE.stating_in_names) != ()
+        self.node_group_parts = find_keywords(block, NODE_GROUP_PARTS)
+        self.may_be_stated = bool(self.alone or self.settings) or find_keywords(names, TABLE.stating_in_names) != ()
         """Whether a file that does not name Karpenter may state a release."""
 
     def search_forms(self, block: bytes, names: str) -> None:
         """Search for what installs charts and changes folders, by whatever form."""
-        self.installs = find_marks(block, TABLE.installs)
+        self.installs = find_keywords(block, TABLE.installs)
         self.applies = [words for words in TABLE.applies if block.find(words[0]) >= 0 and holds_all(block, words)]
-        self.installing_names = find_marks(names, TABLE.installing_names)
+        self.installing_names = find_keywords(names, TABLE.installing_names)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
         """Whether a file may state a release; `ours` says that it names Karpenter."""
@@ -85,8 +85,8 @@ class Marks:
         ):
             return True
         # Of a file of values that does not name Karpenter, these keys are telling enough.
-        marks = _STATES if ours else self.settings
-        return bool(marks) and holds_any(data, marks)
+        keywords = _STATES if ours else self.settings
+        return bool(keywords) and holds_any(data, keywords)
 
     def may_hold_buffers(self, data: bytes) -> bool:
         """Whether a file may hold CapacityBuffers."""
@@ -96,7 +96,7 @@ class Marks:
         """Whether a file may hold a release of a chart with values."""
         if self.installs and data.find(_BELOW) >= 0 and holds_any(data, self.installs):
             return True
-        return data.find(_CHART_KEY) >= 0 and find_marks(file, self.installing_names) != ()
+        return data.find(_CHART_KEY) >= 0 and find_keywords(file, self.installing_names) != ()
 
     def may_change_overlays(self, data: bytes) -> bool:
         """Whether a file may hold what changes the objects of a folder that it applies."""
@@ -110,20 +110,20 @@ class Marks:
         return holds_any(data, self.node_group_parts) and holds_any(data, NODE_GROUPS)
 
 
-def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
-    """Whether one of some marks is in a content."""
+def holds_any(data: bytes, keywords: Iterable[bytes]) -> bool:
+    """Whether one of some keywords is in a content."""
     # Asked of each file: a generator would cost more than the searches, and `in` of bytes first tries its left side
     # as a number, with an error that is not seen.
-    for mark in marks:  # noqa: SIM110
-        if data.find(mark) >= 0:
+    for keyword in keywords:  # noqa: SIM110
+        if data.find(keyword) >= 0:
             return True
     return False
 
 
-def holds_all(data: bytes, marks: Iterable[bytes]) -> bool:
-    """Whether all of some marks are in a content."""
-    for mark in marks:  # noqa: SIM110
-        if data.find(mark) < 0:
+def holds_all(data: bytes, keywords: Iterable[bytes]) -> bool:
+    """Whether all of some keywords are in a content."""
+    for keyword in keywords:  # noqa: SIM110
+        if data.find(keyword) < 0:
             return False
     return True
 
@@ -135,9 +135,9 @@ def may_make_pods(file: str, data: bytes) -> bool:
 
 def may_state(file: str, data: bytes, ours: bool) -> bool:
     """Whether a file may state a release; `ours` says that it names Karpenter."""
-    return Marks(data, file).may_state(file, data, ours)
+    return FileKeywords(data, file).may_state(file, data, ours)
 
 
 def find_buffers(data: bytes) -> str | None:
-    """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
+    """Return the pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
     return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
@@ -20,8 +21,6 @@ from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
 from nodelint.model.manifest import NodeOverlay, RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -67,7 +66,7 @@ class OverlaidPool:
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
     def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
-        """The types that requirements mean, for each offer; None where that is not known."""
+        """Return the types that requirements mean, for each offer; None where that is not known."""
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
         for wanted in requirements:
@@ -94,7 +93,9 @@ class OverlaidPool:
         )
 
     def _with_label(self, label: Requirement, wanted: Requirement, defined: frozenset[str]) -> TypeSet:
-        """The types that go with a requirement on a label of the template: one that types have, too, is narrowed."""
+        """Return the types that go with a requirement on a label of the template: one that types have, too, is
+        narrowed.
+        """
         if label.key not in defined or label.key in _OFFER_KEYS:
             return self.types if label.intersects(wanted) else NONE
         both = label.intersect(wanted)
@@ -112,7 +113,9 @@ _OFFER_KEYS = frozenset({CAPACITY_TYPE, ZONE, ZONE_ID}) | RESERVATION_KEYS
 
 
 def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
-    """A NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not known."""
+    """Return a NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not
+    known.
+    """
     pool, places = resolution.pool, resolution.places
     labels: dict[str, str | None] | None = {}
     for label in pool.template_labels:
@@ -149,7 +152,7 @@ def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[st
 
 
 def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
-    """What is offered where no zone is known: everything, in each zone that is named and in another one."""
+    """Return what is offered where no zone is known: everything, in each zone that is named and in another one."""
     return [
         Offer({**dict.fromkeys(_OFFER_KEYS), ZONE: zone, ZONE_ID: True, CAPACITY_TYPE: kind}, types)
         for zone in (*sorted(zones), _OTHER)
@@ -158,7 +161,9 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 
 
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
-    """What an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses it."""
+    """Return what an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses
+    it.
+    """
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
         return None
@@ -182,7 +187,7 @@ def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Req
 
 
 def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
-    """The values of a label that overlays name."""
+    """Return the values of a label that overlays name."""
     lines = (
         line
         for overlay in overlays
@@ -192,7 +197,7 @@ def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
     return {text for line in lines for text in line.texts}
 
 
-class OverlayVerdict(NamedTuple):
+class NodeOverlayVerdict(NamedTuple):
     """What the controller makes of an overlay: whether it counts, and the types that it means.
 
     `reach` has, for each pool, the types of each offer; None where that is not known. Of one in conflict `other` is
@@ -208,7 +213,7 @@ class OverlayVerdict(NamedTuple):
 
     @property
     def types(self) -> TypeSet:
-        """The types that it means in some pool."""
+        """Return the types that it means in some pool."""
         return union(types for pool in self.reach or () for types in pool)
 
 
@@ -217,23 +222,23 @@ def decide(
     pools: Sequence[OverlaidPool],
     release: Version,
     is_refused: Callable[[NodeOverlay], bool],
-) -> list[OverlayVerdict]:
+) -> list[NodeOverlayVerdict]:
     """Accept or reject overlays of one cluster one by one, in the controller's order.
 
     Of the weight of an overlay that is not known, those behind it are not known either, unless they conflict with
     an accepted one.
     """
-    found: list[OverlayVerdict] = []
+    found: list[NodeOverlayVerdict] = []
     hidden: set[int | None] = set()
     for overlay in sorted(overlays, key=_order):
         if is_refused(overlay):
-            found.append(OverlayVerdict(overlay, "refused"))
+            found.append(NodeOverlayVerdict(overlay, "refused"))
             continue
         requirements = requirements_of(overlay, release)
         reach = _reach(requirements, pools, release) if requirements is not None else None
         if reach is None or overlay.weight is None or not overlay.effects_known:
             hidden.add(overlay.weight)
-            found.append(OverlayVerdict(overlay, "unknown", reach))
+            found.append(NodeOverlayVerdict(overlay, "unknown", reach))
             continue
         verdict = _judge(overlay, reach, [verdict for verdict in found if verdict.standing == "accepted"])
         if verdict.standing == "accepted" and (overlay.weight in hidden or None in hidden):
@@ -257,9 +262,9 @@ def _reach(
 
 
 def _judge(
-    overlay: NodeOverlay, reach: tuple[tuple[TypeSet, ...], ...], accepted: Sequence[OverlayVerdict]
-) -> OverlayVerdict:
-    verdict = OverlayVerdict(overlay, "accepted", reach)
+    overlay: NodeOverlay, reach: tuple[tuple[TypeSet, ...], ...], accepted: Sequence[NodeOverlayVerdict]
+) -> NodeOverlayVerdict:
+    verdict = NodeOverlayVerdict(overlay, "accepted", reach)
     for other, over, shared in (
         *_find_price_conflicts(verdict, accepted),
         *_find_capacity_conflicts(verdict, accepted),
@@ -271,7 +276,7 @@ def _judge(
 _Conflict = tuple[NodeOverlay, str, TypeSet]
 
 
-def _find_price_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+def _find_price_conflicts(verdict: NodeOverlayVerdict, accepted: Sequence[NodeOverlayVerdict]) -> Iterator[_Conflict]:
     own = verdict.overlay
     if own.price is None:
         return
@@ -287,7 +292,9 @@ def _find_price_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVer
             yield other.overlay, "price", shared
 
 
-def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[OverlayVerdict]) -> Iterator[_Conflict]:
+def _find_capacity_conflicts(
+    verdict: NodeOverlayVerdict, accepted: Sequence[NodeOverlayVerdict]
+) -> Iterator[_Conflict]:
     """Only the last overlay accepted for a type is compared: it hides what those before it bring."""
     own = verdict.overlay
     for index, offers in enumerate(verdict.reach or () if own.capacity is not None else ()):
@@ -302,10 +309,12 @@ def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[Overlay
             left -= met
 
 
-def apply_overlays(
-    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[OverlayVerdict]
+def apply_node_overlays(
+    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
-    """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
+    """Return the resolution with what accepted overlays make of its types; `view` is its pool, `index` where it
+    stands.
+    """
     settled = tuple(
         str(verdict.overlay.name)
         for verdict in verdicts

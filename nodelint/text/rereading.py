@@ -1,0 +1,132 @@
+"""A source read again with another text: only the document that differs, where that is enough."""
+
+from __future__ import annotations
+
+from nodelint.text.nodes import Document, Node, SourceText
+from nodelint.text.source import Source, chunks, is_yaml_alone
+
+
+def reread(source: SourceText, text: str) -> Source:
+    """Return the same file with another text."""
+    new = Source.from_text(source.path, text, source.also)
+    new.part, new.encoding = source.part, source.encoding
+    if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
+        for document, old in zip(new.documents, source.documents, strict=True):
+            document.part = document.part or old.part
+    return new
+
+
+def reread_document(source: SourceText, index: int, text: str) -> Source:
+    """Return the same file with another text that differs within one document only: that one is read anew.
+
+    The other documents are the same objects as before and belong to the old source, where their places are.
+    """
+    document = source.documents[index]
+    if document.host is not None:
+        return _reread_embedded(source, index, text) or reread(source, text)
+    end = document.end + len(text) - len(source.text)
+    apart = is_yaml_alone(source.path) and not source.masked and document.root is not None
+    ends = end == len(text) or text[end - 1] == "\n"
+    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
+        return reread(source, text)
+    new = Source(source.path, text, source.also)
+    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
+    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
+        return reread(source, text)
+    return _between_others(source, index, new, new.documents[0])
+
+
+def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
+    """Return the same for a document within another text: the others there are passed over.
+
+    None where it is not as before.
+
+    To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
+    documents these words are others, as long.
+    """
+    document, by = source.documents[index], len(text) - len(source.text)
+    if document.root is None or document.host == "hcl" or document.part:
+        return None
+    if document.host == "terraform" and (near := _reread_near(source, index, text)) is not None:
+        return near
+    shown, at = [], 0
+    for other in sorted(source.documents, key=lambda other: other.start):
+        begin, end = other.start, other.end
+        if other.host in (None, "hcl") or begin < at or (begin < document.end and document.start < end):
+            continue  # it is written around this one, or in it
+        begin, end = (begin + by, end + by) if begin >= document.end else (begin, end)
+        shown += [
+            text[at:begin],
+            text[begin:end].replace("apiVersion", "apiVersio_").replace("karpenter", "karpente_"),
+        ]
+        at = end
+    new = Source.from_text(source.path, "".join(shown) + text[at:], source.also)
+    if len(new.text) != len(text):
+        return None
+    new.text = text
+    return _with_reread(source, index, new)
+
+
+def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
+    """Return the same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
+
+    A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
+    """
+    from nodelint.text.embedded import host_of, read
+
+    host = host_of(source.path)
+    if host is None:
+        return None
+    document, by = source.documents[index], len(text) - len(source.text)
+    for count in _NEIGHBOURS:
+        before = [other.end for other in source.documents[max(0, index - 2 * count) : index]]
+        after = [other.start for other in source.documents[index + 1 : index + 1 + 2 * count]]
+        before = sorted(end for end in before if end <= document.start)[-count:]
+        after = sorted(start for start in after if start >= document.end)[:count]
+        new = Source(source.path, text, source.also)
+        start, end = min(before, default=0), max(after, default=len(source.text)) + by
+        new._take(read(new, host, start, end))
+        found = _with_reread(source, index, new)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
+    """Return the other documents together with one that was read within a `new` text. None if it is not as before."""
+    document, by = source.documents[index], len(new.text) - len(source.text)
+    found = [other for other in new.documents if other.start == document.start and other.host == document.host]
+    if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
+        return None
+    if len(new.problems) + len(new.set_aside):
+        return None
+    new.part, new.encoding = source.part, source.encoding
+    return _between_others(source, index, new, found[0])
+
+
+def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
+    """Return a text of which one document was read, with the others as they are in the text before."""
+    document.index = index
+    new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
+    new.noted = document
+    new.problems = [*source.problems, *new.problems]
+    new.set_aside = [*source.set_aside, *new.set_aside]
+    if source.held is not None:  # their objects stay the same too
+        new.held = None, source.held[1]
+    return new
+
+
+def read_alone(source: SourceText, document: Document) -> Node | None:
+    """Return the root of a document, read from a text that holds it alone; None where that does not read as
+    the same.
+    """
+    if not is_yaml_alone(source.path):
+        return None
+    alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
+    if len(alone.documents) != 1 or alone.problems or alone.newline != source.newline:
+        return None
+    return alone.documents[0].root
+
+
+_NEIGHBOURS = (1, 8)
+"""Documents on each side of one that is read anew in a file of Terraform, so many at first, then more."""
