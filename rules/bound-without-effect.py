@@ -1,8 +1,8 @@
-r"""A bound that excludes nothing, because another requirement excludes all that it would.
+r"""A bound that excludes nothing, because another requirement already excludes those types.
 
-`instance-memory Gt 1500` takes no type away beside `instance-cpu In 4, 8`. It does no harm. It reads as if it decided
-something, and often stands for a number or a unit that was meant to be another one: memory is in MiB. A floor of the
-generation is left alone: it keeps out what somebody may add later.
+`instance-memory Gt 1500` takes no type away together with `instance-cpu In 4, 8`. It does no harm. It reads as if it
+decided something, and often stands for a number or a unit that was meant to be another one: memory is in MiB. A lower
+bound of the generation is not reported: it keeps out older families that somebody may add later.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -82,9 +82,9 @@ def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
     return Finding(
         at=line.at.key_node,
         message=messages.first_fitting(
-            f"{bound} excludes nothing of what `{messages.short(shown, 40)}` leaves",
+            f"{bound} excludes nothing that `{messages.short(shown, 40)}` allows",
             f"{bound} excludes nothing here",
         ),
         also=[Also(reason.at.key_node, "leaves no type that the bound excludes")],
-        help=f"remove it, or write the number that was meant{f' ({unit})' if unit is not None else ''}",
+        help=f"remove it, or correct the number{f' ({unit})' if unit is not None else ''}",
     )

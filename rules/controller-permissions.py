@@ -5,7 +5,7 @@ A module of Terraform gives the controller the permissions of older releases of 
 Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
 one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
 asks for more than the old one grants: it tags instances after their launch, and is refused (`not authorized to
-perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 beside which
+perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 next to which
 all NodePools and EC2NodeClasses are `v1`.
 
 ```yaml bad
@@ -52,8 +52,8 @@ spec:
 From 1.7.0 on the controller also lists instance profiles. Version 21.2.0 of the submodule grants
 `iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons; no older version does. Without
 it nodes are launched, but an EC2NodeClass that is deleted stays (its finalizer lists the profiles first), and so do
-the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, beside objects for which
-files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
+the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, next to objects for
+which files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -101,8 +101,8 @@ For a class with `role` Karpenter makes an instance profile, puts the role into 
 the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
 never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
 also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
-counts what any file of the run grants, wildcards too, and is silent beside a class with `instanceProfile` and beside
-a module that makes the policy.
+counts what any file of the run grants, wildcards too, and is silent next to a class with `instanceProfile` and next
+to a module that makes the policy.
 
 ```yaml bad
 # file: karpenter.tf

@@ -1,4 +1,4 @@
-r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
+r"""Disruption as in the defaults and examples: seconds after a change, at any hour, and drains without a time limit.
 
 A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its
 nodes go seconds after a change, or never. The finding also names missing budgets and a missing

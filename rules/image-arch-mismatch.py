@@ -127,9 +127,9 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
     count, total = len(gap.types), len(resolution.candidates)
     whole = count == total
     if whole:
-        message = f"the class has no `{arch}` image, and every instance type left ({total:,}) is {arch}"
+        message = f"the class has no `{arch}` image, and every allowed instance type ({total:,}) is {arch}"
     else:
-        message = f"the class has no `{arch}` image: {count:,} of {total:,} instance types left cannot launch"
+        message = f"the class has no `{arch}` image: {count:,} of {total:,} allowed instance types cannot launch"
     lines = [
         line
         for line in pool.requirements

@@ -1,4 +1,4 @@
-r"""Limits that do not fit the instance types left: one that is never reached, or room for one node or for hundreds.
+r"""Limits that do not fit the instance types: one that is never reached, or room for one node or for hundreds.
 
 Karpenter adds up the CPUs and the memory of a pool's nodes, and launches no node beyond a limit. What that means in
 nodes depends on the instance types:
@@ -10,7 +10,7 @@ nodes depends on the instance types:
   much memory get it, and a second node never starts.
 - A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
 
-The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
+The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the allowed types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -91,10 +91,10 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
-        why = f"the types left have {size.least:.3g} GiB per CPU or more"
+        why = f"the allowed types have {size.least:.3g} GiB per CPU or more"
     elif size.gibs <= OUT_OF_BALANCE * gibs / 1024**3:
         unreached, other, end = memory, cpu, f"{size.gibs:,.0f}Gi"
-        why = f"the types left have {size.greatest:.3g} GiB per CPU or less"
+        why = f"the allowed types have {size.greatest:.3g} GiB per CPU or less"
     else:
         yield from _early(cpu, memory, cpus, size)
         return
@@ -114,9 +114,9 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
     if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
             at=fixes.visible_node(cpu.at.node),
-            message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most types left:"
+            message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most allowed types:"
             f" the cpu limit is `{_quote_limit(cpu)}`",
-            also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
+            also=[Also(memory.at.node, f"most allowed types have {size.middle:.3g} GiB per CPU or more")],
             help="set both limits to the size that the pool may grow to",
         )
 
@@ -173,7 +173,7 @@ def _many(reach: resolve.Reach) -> Finding:
     return Finding(
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` allows {reach.nodes:,} nodes or more:"
-        f" `{reach.type}`, the largest type left, has {reach.amount}",
+        f" `{reach.type}`, the largest allowed type, has {reach.amount}",
         note=f"that costs ${reach.cost:,.0f} an hour on demand" if reach.cost else None,
         help="a limit stops a runaway: set it to somewhat more than the pool needs",
     )

@@ -1,11 +1,11 @@
-"""Spot capacity, and Karpenter's chart is installed without an interruption queue: nodes are taken back undrained.
+"""Spot capacity without an interruption queue in Karpenter's chart: EC2 reclaims nodes that are not drained.
 
 EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads that from an SQS queue: it starts
-another node at once and drains the one that goes. Without `settings.interruptionQueue` it hears nothing, and pods
+another node at once and drains the one that goes. Without `settings.interruptionQueue` it gets no notice, and pods
 end when the instance does. Scheduled maintenance and instances that stop are announced by that queue, too.
 
 The rule reads the values of the chart in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm`
-commands, and Deployments. It is silent where some of the values are not known, where no NodePool beside the
+commands, and Deployments. It is silent where some of the values are not known, where no NodePool next to the
 installation asks for spot, and where aws-node-termination-handler is installed.
 
 ```yaml bad

@@ -10,7 +10,8 @@ another role, if a node group has the role, and if another folder may make the e
 
 A cluster in the mode `CONFIG_MAP` takes nodes by `mapRoles` of `aws-auth` alone, and one in `API_AND_CONFIG_MAP` by
 either. Where the repository holds `aws-auth` with the roles of other nodes, as YAML or in Terraform, and each row is
-plainly for another role, this is told too; as info unless the mode is stated, for an entry may be made elsewhere.
+plainly for another role, this is also reported, as info unless the mode is stated, for an entry may be made
+elsewhere.
 
 ```yaml bad
 # file: main.tf

@@ -5,7 +5,7 @@ nodes, fast disks, on-demand nodes for the few that need them) that bears a weig
 as well, as long as its limits allow. If that is meant, a preference for spot nodes for instance, nothing is wrong.
 If not, a taint that only the work in question tolerates keeps the others away.
 
-Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
+Where other pools stand next to it, those are named that have a lower weight and no taint; where there are none, the
 rule is silent. Pools of one weight that pods select by a label stand before pools that other files define.
 
 ```yaml bad frame=pool+pool

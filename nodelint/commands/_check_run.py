@@ -268,7 +268,8 @@ def _nothing(run: _Run) -> NoReturn:
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
         from nodelint.model.messages import PAIR, say_nothing
 
-        where = f"in {counted(run.found.files, 'file')}"
+        only_stdin = run.found.stdin is not None and run.found.files == 1
+        where = f"in {'standard input' if only_stdin else counted(run.found.files, 'file')}"
         # A path that is not there holds nothing that could be checked, and the error says so.
         read = run.found.files > len(run.found.unreadable) or not run.found.unreadable
         aside = _unread(run)

@@ -120,7 +120,8 @@ def command(
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
-        echo(_say_nothing(settings.karpenter, found, gaps))
+        if not found.unreadable:
+            echo(_say_nothing(settings.karpenter, found, gaps))
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)

@@ -90,12 +90,13 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = list_hashes(inventory.objects(), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
+    unread = bool(found.unreadable) or any(source.problems for source in found.sources)
     if form == "json":
         echo_json(hashes_json(rows))
-    else:
+    elif rows or not unread:  # of what could not be read, "nothing to hash" would be no answer
         echo_fitted(hashes_text(rows, found.files, gaps))
     unreadable(found)
-    if found.unreadable or misread(found.sources):
+    if misread(found.sources) or found.unreadable:
         sys.exit(UNUSABLE)
     differs = any(status.state == "differs" for row in rows for status in row.nodes or ())
     sys.exit(FOUND if differs else CLEAN)

@@ -104,7 +104,8 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)), gaps=tuple(gaps))
     types = list_types(inventory, after, settings.karpenter, target)
     written = write and not found.unreadable and _write(made, found)
-    _show(made, target, types, form, write, written)
+    if form == "json" or made.changed or not found.unreadable:
+        _show(made, target, types, form, write, written)
     unreadable(found)
     if found.unreadable:
         sys.exit(UNUSABLE)

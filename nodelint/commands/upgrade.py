@@ -180,13 +180,15 @@ def _release(option: str, text: str | None) -> Version:
     try:
         return target(text)
     except ValueError as error:
-        oldest = "; upgrade takes 0.32 and newer" if option == "--from" and text.startswith("0.") else ""
-        stop(f"{option}: {error}{oldest}")
+        is_early = option == "--from" and text.startswith("0.")
+        stop(f"{option}: {f'Karpenter {text} is too old: upgrade takes 0.32 and newer' if is_early else error}")
 
 
 def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
     from nodelint.report import upgrade as report
 
+    if not result.objects and found.unreadable and form == "text":
+        return  # what could not be read is said; a report about no object would be no answer
     if not result.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
     if form == "json":

@@ -101,7 +101,7 @@ def worded(error: Any, text: str, base: int) -> Unreadable:
         if character == "\t":
             return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
         return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
-    return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])
+    return Unreadable(base + at, _WORDS.get(problem) or f"not YAML: {problem or context or 'cannot be read'}"[:100])
 
 
 _OF_INDENT = (

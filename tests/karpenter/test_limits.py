@@ -34,7 +34,7 @@ def pool(limits: str, *types: str) -> str:
             ["m5.large", "r5.large"],
             "the cpu limit `100` is never reached: the memory limit `100Gi` stops it at about 25 CPUs or less",
         ),
-        ("cpu: 100, memory: 100Gi", ["c5.large", "m5.large"], "allows about 25 CPUs with most types left"),
+        ("cpu: 100, memory: 100Gi", ["c5.large", "m5.large"], "allows about 25 CPUs with most allowed types"),
         ("cpu: 100, memory: 60Gi", ["c5.large", "m5.large"], "stops it at about 30 CPUs or less"),
         ("cpu: 100, memory: 250Gi", ["c5.large", "m5.large"], None),
         ("cpu: 20, memory: 40Gi", ["t3.medium", "t3.large", "t3.xlarge"], None),

@@ -652,7 +652,7 @@ def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: 
         ("template", "karpenter.sh/do-not-evict: 'true'", "`karpenter.sh/do-not-evict` has no effect", "unsafe"),
         ("template", "karpenter.sh/do-not-disrupt: 'true'", "no node of the pool is ever replaced for", "unsafe"),
         ("template", "karpenter.sh/do-not-disrupt: 'false'", None, None),
-        ("object", "karpenter.sh/do-not-disrupt: 'true'", "`karpenter.sh/do-not-disrupt` does nothing on a", "safe"),
+        ("object", "karpenter.sh/do-not-disrupt: 'true'", "`karpenter.sh/do-not-disrupt` has no effect on a", "safe"),
         ("object", "node.alpha.kubernetes.io/ttl: '0'", None, None),
         ("template", "example.com/ttl: '0'", None, None),
     ],
