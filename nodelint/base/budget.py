@@ -11,7 +11,10 @@ from time import monotonic
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
 
 MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
@@ -22,6 +25,10 @@ _RUN_BYTES = 2_000_000_000
 _SLICE_STEPS = 1000
 _SLICE_BYTES = 100_000
 """What a part draws from the run at once."""
+
+
+_AT_ONCE = (1 << 9) - 1
+"""Steps of one kind after which the time is asked for."""
 
 
 class BudgetSpent(Exception):
@@ -48,12 +55,40 @@ class RunBudget:
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 
+    def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:
+        """Return a function that calls `step`. It raises `BudgetSpent` once the deadline has passed."""
+        left = 0
+
+        def call() -> _T:
+            nonlocal left
+            if not left:
+                self.check_time()
+                left = _AT_ONCE
+            left -= 1
+            return step()
+
+        return step if self._deadline is None else call
+
     def is_over(self) -> bool:
         """Whether the deadline has passed; whoever asks leaves out what comes then."""
         if self._deadline is None or monotonic() < self._deadline:
             return False
         self.has_left_out = True
         return True
+
+    def in_time(self, items: Iterable[_T]) -> Iterable[_T]:
+        """Return what some items are. Going through them raises `BudgetSpent` once the deadline has passed."""
+        return items if self._deadline is None else self._watch(items)
+
+    def _watch(self, items: Iterable[_T]) -> Iterator[_T]:
+        for number, item in enumerate(items):
+            if not number & _AT_ONCE:
+                self.check_time()
+            yield item
+
+    def or_late(self, text: str) -> str:
+        """Return a text that says that there is nothing; another one where not all was read before the deadline."""
+        return "Not all was read in time, and nothing of what was read is judged." if self.has_left_out else text
 
     def note_reasons(self, reasons: Iterable[str]) -> None:
         """Take note of what was left out, by the reasons that are given: another process may have done it."""

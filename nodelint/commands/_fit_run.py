@@ -100,7 +100,7 @@ def _give_out(
         elif not fits and form != "html":
             from nodelint.model.messages import counted
 
-            echo(f"Nothing to fit: no workload in {counted(files, 'file')}.")
+            echo(RUN.or_late(f"Nothing to fit: no workload in {counted(files, 'file')}."))
         else:
             echo(_rendered(form, tree, fits, cost, look()))
 
@@ -176,6 +176,8 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
     """Why there is no NodePool to hold workloads against."""
+    if RUN.has_left_out:
+        return RUN.or_late("").removesuffix(".")
     if not there:
         return "no NodePool among the files: name the folder that holds the pools, too"
     for pool in there:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json, screened
 from nodelint.base.tuples import NamedTuple
 from nodelint.commands import echo, echo_json, stop, today
@@ -213,7 +214,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
 
-        nothing = [f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."]
+        nothing = [RUN.or_late(f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}.")]
         if run.unread:
             from nodelint.report.skipped import unread_lines
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
 from nodelint.commands import (
     CLEAN,
@@ -118,7 +119,8 @@ def command(
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
-        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
+        nothing = f"no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}"
+        echo(RUN.or_late(f"Nothing to explain: {nothing}."))
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)

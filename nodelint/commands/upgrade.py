@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.budget import RUN
 from nodelint.commands import (
     CLEAN,
     FAULT,
@@ -188,7 +189,7 @@ def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> No
     from nodelint.report import upgrade as report
 
     if not result.objects:
-        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
+        say(RUN.or_late(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}"))
     if form == "json":
         echo_json(report.upgrade_json(result))
     elif form == "markdown":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.base.budget import RUN
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import find_object_place, label_of
@@ -83,7 +84,7 @@ def _row_json(row: Row) -> dict[str, Any]:
 def hashes_text(rows: Sequence[Row], files: int) -> str:
     """The answer in lines, the objects of a file together."""
     if not rows:
-        return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
+        return RUN.or_late(f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
     width = max(len(row.obj.label) for row in rows)
     releases = {row.release: row.stated for row in reversed(rows) if row.release is not None}
     lines: list[str] = []

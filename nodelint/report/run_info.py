@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from nodelint.base.budget import RUN
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report, Result
@@ -81,7 +82,7 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     if counts:
         return f"found {counts} in {scope(report, files)}"
     if not report.objects and not report.unjudged:
-        return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
+        return RUN.or_late(f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}")
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
     unjudged = unjudged_text(report, unread, cover(report).in_part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.budget import RUN
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NO_SNAPSHOT
@@ -97,7 +98,7 @@ def summary_text(
         lines += fixed_lines(applied, most_fixes)
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
-        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
+        lines.append(RUN.or_late(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}."))
         return "\n".join(
             [*lines, *_skips(report.skipped, verbose), *_wants(report.skipped, verbose), *unread_lines(unread)]
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -74,6 +75,9 @@ def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
     """What is made of a file; nothing where nodelint itself breaks down over it, which is noted."""
     try:
         return list(make())
+    except BudgetSpent as limit:
+        note_left_out(path, str(limit))
+        return []
     except Exception as error:
         note_fault(path, error)
         return []

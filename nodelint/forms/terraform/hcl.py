@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hclstrings import string_end, unescape
 from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
@@ -87,7 +88,7 @@ class Text:
         self.text = text
         self._groups = groups
         self.heredocs: list[Heredoc] = []
-        tokens = self._tokens(start, end)
+        tokens = RUN.in_time(self._tokens(start, end))
         self.tokens = list(_to_close(tokens) if bracketed else tokens)
 
     def _tokens(self, at: int, end: int) -> Iterator[Token]:

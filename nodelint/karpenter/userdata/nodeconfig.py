@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.text import UNKNOWN, Document, Node, Source
-from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.syntax_errors import NotInTime, Unreadable
 
 TYPE_CHECKING = False
 
@@ -38,6 +39,8 @@ def is_read_as_nodeconfig(text: str) -> bool:
     """
     try:
         root = compose(text, "")
+    except NotInTime as late:
+        raise BudgetSpent(late.message) from None
     except Unreadable:
         return False
     return root is None or root.kind == "mapping" or (root.kind == "scalar" and root.value is None)

@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
+from nodelint.base.budget import RUN
 from nodelint.base.caching import cache
 
 TYPE_CHECKING = False
@@ -102,8 +103,8 @@ class Parser:
         self._gives_tuples = getattr(module, "ScalarEvent", None) is _scalar
 
     def read_events(self, text: str) -> Callable[[], Event]:
-        """What gives the next event of a text each time it is called; it raises `error`."""
-        next_event: Callable[[], Any] = self._parser(text).get_event
+        """What gives the next event of a text each time it is called; it raises `error` and `BudgetSpent`."""
+        next_event: Callable[[], Any] = RUN.timed(self._parser(text).get_event)
         return next_event if self._gives_tuples else lambda: _as_tuple(next_event())
 
 
