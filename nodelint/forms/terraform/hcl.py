@@ -8,7 +8,7 @@ raises on a text that is not HCL; what cannot be read raises `HclError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
@@ -388,7 +388,7 @@ def _behind(tokens: list[Token], index: int) -> int | None:
     return None
 
 
-def _to_close(tokens: Iterator[Token]) -> Iterator[Token]:
+def _to_close(tokens: Iterable[Token]) -> Iterator[Token]:
     """The words up to the bracket that closes the first one."""
     depth = 0
     for token in tokens:
