@@ -47,6 +47,6 @@ def test_a_page_ends_with_sources_silencing_and_the_version_that_brought_the_rul
         assert "https://" in page[page.index("\n## Sources\n") : silence]
     assert f"`ignore: [{name}]`" in page[silence:] and f"[{name}]}}`" in page[silence:]
     assert (f"`# nodelint: ignore[{name}] <reason>`" in page[silence:]) is (RULES[name].on is not Suppression)
-    since = re.search(r"^Since nodelint (\S+)\.$", page[silence:], re.MULTILINE)
-    assert since is not None and since[1] == RULES[name].since
+    since = re.search(r"^Since nodelint (\S+)(?:\. Stable since nodelint (\S+)\.|, as a preview: )", page[silence:], re.M)
+    assert since is not None and (since[1], since[2]) == (RULES[name].since, RULES[name].stable_version)
     assert Version.parse(since[1]) <= Version.parse(__version__)
