@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
@@ -119,8 +120,7 @@ def command(
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if not pools and any(form != "json" for form, _ in wanted):
-        nothing = f"no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}"
-        echo(RUN.or_late(f"Nothing to explain: {nothing}."))
+        echo(_say_nothing(settings, found))
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)
@@ -184,6 +184,12 @@ def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[Node
         unreadable(found)
         stop(f"no NodePool `{name}` is in the files; {present}")
     return called
+
+
+def _say_nothing(settings: Settings, found: Discovery) -> str:
+    """Return what is said where no pool is explained."""
+    nothing = f"no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}"
+    return RUN.or_late(f"Nothing to explain: {nothing}.")
 
 
 def _count_files(found: Discovery) -> str:
