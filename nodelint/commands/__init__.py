@@ -10,7 +10,7 @@ import os
 import sys
 from functools import cache
 
-from nodelint.base.budget import RUN
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False
@@ -118,6 +118,8 @@ class ending:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
+        if isinstance(error, BudgetSpent):  # nothing can be said of the rest
+            stop(f"not all is judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

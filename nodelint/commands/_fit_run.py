@@ -185,6 +185,10 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
     """Why there is no NodePool to hold workloads against."""
+    if RUN.has_left_out:
+        from nodelint.model.messages import NOT_IN_TIME
+
+        return NOT_IN_TIME
     if not there:
         return "no NodePool among the files: name the folder that holds the pools, too"
     for pool in there:

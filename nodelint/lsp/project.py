@@ -38,8 +38,6 @@ _A_WHILE = timedelta(minutes=1)
 """For how long facts are taken to be as old as they were."""
 
 
-
-
 class Project:
     """The views of a state, and what is kept from one state to the next.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from nodelint.base.budget import RUN
+
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
 
@@ -48,6 +50,7 @@ def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | N
     return next(iter(get_close_matches(name, list(known), 1, least)), None)
 
 
+NOT_IN_TIME = "Not all was read in time, and nothing of what was read is judged"
 PAIR = "no NodePool or EC2NodeClass"
 """What files lack in which there is nothing to judge."""
 
@@ -55,7 +58,10 @@ PAIR = "no NodePool or EC2NodeClass"
 def say_nothing(verb: str, missing: str, where: str, gaps: Collection[object]) -> str:
     """Return that there is nothing to do, as far as the files could be read: `Nothing to check: no ... in 1 file`.
 
-    `report.all_clear` has it for all but a run that meets nothing of Karpenter's, which loads no report.
+    If the deadline passed while files were read, it says that instead. `report.all_clear` has it for all but a run
+    that meets nothing of Karpenter's, which loads no report.
     """
+    if RUN.has_left_out:
+        return NOT_IN_TIME
     rest = " in what could be read" if gaps else ""
     return f"Nothing to {verb}{rest}: {missing} {where}"

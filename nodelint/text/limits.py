@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
     """Return what `make` makes of a file; nothing if nodelint itself breaks down over it, which is noted as a gap."""
     try:
         return list(make())
+    except BudgetSpent as limit:
+        note_left_out(path, str(limit))
+        return []
     except Exception as error:
         note_fault(path, error)
         return []

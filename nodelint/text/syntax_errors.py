@@ -31,6 +31,10 @@ class Unreadable(Exception):
         self.opened = opened
 
 
+class NotInTime(Unreadable):
+    """A document that was not read before the deadline: nothing is wrong with it."""
+
+
 class SyntaxProblem:
     """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
 
