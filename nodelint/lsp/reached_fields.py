@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.outline import Spot
-from nodelint.lsp.project import Buffer, View
+from nodelint.lsp.view import View
 from nodelint.model.documents import objects
 from nodelint.text import Node
 
