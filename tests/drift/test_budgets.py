@@ -121,6 +121,9 @@ def by_definition(budget: Budget, now: datetime) -> bool:
             [{"nodes": "20%"}, {"nodes": "5"}],
             ["at most 20% or 5 nodes, whichever is fewer, at a time, one after the other, empty nodes first"],
         ),
+        # The smallest number, which is not the first of the texts.
+        ([{"nodes": "10"}, {"nodes": "9"}], ["at most 9 nodes at a time, one after the other, empty nodes first"]),
+        ([{"nodes": "10%"}, {"nodes": "9%"}], ["at most 9% at a time, one after the other, empty nodes first"]),
     ],
 )
 def test_the_pace_in_words(entries: list[dict[str, Any]], expected: list[str]) -> None:

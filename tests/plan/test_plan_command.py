@@ -221,6 +221,20 @@ def test_live_counts_nodes_and_tells_the_pace(nodelint: Run, tmp_path: Path, sna
     ]
 
 
+@pytest.mark.parametrize(("version", "replaced"), [("v3", 3), ("v2", 0)])
+def test_a_hash_of_another_version_is_not_compared(
+    nodelint: Run, tmp_path: Path, version: str, replaced: int
+) -> None:
+    """`areStaticFieldsDrifted` of core: the controller writes such a hash anew, and the node stays."""
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", BOTH.replace("{team: web}\n    spec", "{team: api}\n    spec"))
+    noted = cluster(3).replace('nodepool-hash-version": "v3"', f'nodepool-hash-version": "{version}"')
+    put(tmp_path / "cluster.json", noted)
+    arguments = ("plan", "--old", "old", "new", "--live", "cluster.json", "--karpenter-version", "1.6.0")
+    (answer,) = json.loads(nodelint(*arguments, "--format", "json", env=NOW).stdout)["nodePools"]
+    assert answer["nodes"]["replaced"] == replaced
+
+
 def test_live_counts_all_nodes_of_a_pool_that_goes(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path / "old" / "a.yaml", BOTH)
     put(tmp_path / "new" / "a.yaml", CLASS)

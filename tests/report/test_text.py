@@ -339,3 +339,19 @@ def test_a_suggestion_for_many_files_is_shown_in_few(
     )
     edits = [edit for finding in data["findings"] for edit in finding["suggestions"][0]["edits"]]
     assert len({edit["path"] for edit in edits}) == files
+
+
+@pytest.mark.parametrize(
+    ("kinds", "counted"),
+    [(("EC2NodeClass",), "1 class"), (("EC2NodeClass",) * 2, "2 classes"), (("NodePool",) * 2, "2 pools")],
+)
+def test_the_last_line_counts_objects_that_are_not_judged_in_full(
+    nodelint: Run, tmp_path: Path, kinds: tuple[str, ...], counted: str
+) -> None:
+    groups = {"EC2NodeClass": "karpenter.k8s.aws/v1", "NodePool": "karpenter.sh/v1"}
+    objects = [
+        f"apiVersion: {groups[kind]}\nkind: {kind}\nmetadata: {{name: n{number}}}\nspec: ${{SPEC}}\n"
+        for number, kind in enumerate(kinds)
+    ]
+    (tmp_path / "a.yaml").write_text("---\n".join(objects), encoding="utf-8")
+    assert f"; {counted} not judged in full: " in nodelint("check").stdout.splitlines()[-1]
