@@ -50,6 +50,7 @@ def findings(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     [
         ("cpu: '2', memory: 1Gi", "cpu", "1930m", "m7i.large"),
         ("cpu: '1', memory: 9Gi", "memory", "6903Mi", "m7i.large"),
+        ("cpu: 1930m, memory: 9Gi", "memory", "6903Mi", "m7i.large"),
         ("cpu: '1', ephemeral-storage: 50Gi", "ephemeral-storage", "17Gi", "m7i.large"),
         ("cpu: '1', nvidia.com/gpu: '1'", "nvidia.com/gpu", "0", None),
         ("cpu: '1', hugepages-2Mi: 1Gi", "hugepages-2Mi", "0", None),
@@ -101,6 +102,20 @@ def test_daemon_sets_count_whatever_rules_are_selected(
     found = findings(nodelint, *requested)
     assert bool(found) == is_found == (fit_json(nodelint)["possible"] is False)
     assert all("pods 9 with DaemonSets, t3a.small offers 8" in finding["message"] for finding in found)
+
+
+def test_daemons_are_taken_off_the_types_on_which_they_run(tmp_path: Path, nodelint: Run) -> None:
+    """The type with the most room beside its own daemons is named, not the largest one."""
+    types = "key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m7i.xlarge]"
+    daemons = [
+        DAEMON.replace("{operator: Exists}]", "{operator: Exists}]\n      nodeSelector: {node.kubernetes.io/instance-type: %s}") % (number, name)
+        for number, name in enumerate(("m7i.large", "m7i.xlarge"))
+    ]
+    daemons[1] = daemons[1].replace("cpu: 10m", "cpu: '3'")
+    tree(tmp_path, pod(TEAM + ASKS % "cpu: '2'"), types, daemons="---\n".join(daemons))
+    (pool,) = fit_json(nodelint)["pools"]
+    (lack,) = pool["lacking"]
+    assert (lack["instanceType"], lack["offered"]) == ("m7i.large", "1930m")
 
 
 ROOMY = (
