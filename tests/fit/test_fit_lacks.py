@@ -108,7 +108,10 @@ def test_daemons_are_taken_off_the_types_on_which_they_run(tmp_path: Path, nodel
     """The type with the most room beside its own daemons is named, not the largest one."""
     types = "key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m7i.xlarge]"
     daemons = [
-        DAEMON.replace("{operator: Exists}]", "{operator: Exists}]\n      nodeSelector: {node.kubernetes.io/instance-type: %s}") % (number, name)
+        DAEMON.replace(
+            "{operator: Exists}]", "{operator: Exists}]\n      nodeSelector: {node.kubernetes.io/instance-type: %s}"
+        )
+        % (number, name)
         for number, name in enumerate(("m7i.large", "m7i.xlarge"))
     ]
     daemons[1] = daemons[1].replace("cpu: 10m", "cpu: '3'")

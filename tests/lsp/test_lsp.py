@@ -1011,6 +1011,12 @@ def test_offsets_and_positions_are_each_others_inverse(text: str, encoding: str)
     assert changed(lines, [types.TextDocumentContentChangePartial(far, "x")], encoding).text == "x"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize(("text", "end"), [("ab\ncd", 2), ("ab\r\ncd", 2), ("ä🦊\r\ncd", 2), ("ab", 2)])
+def test_a_position_behind_the_end_of_its_line_is_that_end(text: str, end: int, encoding: str) -> None:
+    assert LineIndex(text, encoding).offset(types.Position(0, 99)) == end
+
+
 _broken_lines = st.text("ab\n\r🦊", max_size=20)
 
 

@@ -514,6 +514,55 @@ def test_a_pod_may_hold_its_node_for_a_time(
     assert ("Pod/shop/job" in found["blockedBy"]["doNotDisrupt"]) is holds
 
 
+@pytest.mark.parametrize(
+    ("effect", "held"),
+    [
+        ("NoSchedule", ["Pod/shop/cart", "Pod/shop/job"]),
+        ("NoExecute", ["Pod/shop/cart", "Pod/shop/job"]),
+        ("PreferNoSchedule", []),
+    ],
+)
+def test_a_new_taint_keeps_pods_off_by_its_effect(
+    nodelint: Run, tmp_path: Path, effect: str, held: list[str]
+) -> None:
+    put(tmp_path / "cluster.json", fleet())
+    new = BOTH.replace("key: fast, effect: PreferNoSchedule", f"key: slow, effect: {effect}")
+    assert rolled(nodelint, tmp_path, new)["blockedBy"]["withoutToleration"] == held
+
+
+def test_an_annotation_that_says_false_and_a_pod_of_the_node_itself_hold_nothing(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    live = json.loads(
+        fleet().replace('"karpenter.sh/do-not-disrupt": "true"', '"karpenter.sh/do-not-disrupt": "false"')
+    )
+    claims = [item for item in live["items"] if item["kind"] == "NodeClaim"]
+    claims[0]["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "false"
+    claims[1]["metadata"]["annotations"] = {
+        **claims[1]["metadata"]["annotations"],
+        "karpenter.sh/do-not-disrupt": "true",
+    }
+    for item in live["items"]:
+        if item["kind"] == "Pod" and item["metadata"]["name"] == "cart":
+            item["metadata"]["ownerReferences"] = [{"kind": "Node", "name": "ip-0"}]
+    put(tmp_path / "cluster.json", json.dumps(live))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert found["blockedBy"] == {
+        "podDisruptionBudgets": [],
+        "doNotDisrupt": ["NodeClaim/web-01"],
+        "withoutToleration": ["Pod/shop/job"],
+    }
+
+
+def test_budgets_are_of_all_nodes_of_the_pool_and_steps_of_those_that_go(nodelint: Run, tmp_path: Path) -> None:
+    """10 % of 40 nodes are 4 at once, however many of them go."""
+    put(tmp_path / "cluster.json", cluster(40))
+    found = rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[m]"))
+    assert (found["nodes"], found["atOnce"], found["steps"]) == (26, 4, 7)
+    narrow = rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[c]"))
+    assert (narrow["nodes"], narrow["atOnce"], narrow["steps"]) == (14, 4, 4)
+
+
 def test_a_node_that_goes_already_counts_against_the_budget(nodelint: Run, tmp_path: Path) -> None:
     live = json.loads(fleet())
     claims = [item for item in live["items"] if item["kind"] == "NodeClaim"]

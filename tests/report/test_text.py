@@ -360,7 +360,12 @@ def test_the_last_line_counts_objects_that_are_not_judged_in_full(
 
 @pytest.mark.parametrize(
     ("pools", "lists", "extent"),
-    [(1, 1, ""), (1, 3, " (in 3 places)"), (2, 1, " (in 2 objects of 2 files)"), (2, 2, " (in 2 objects of 2 files)")],
+    [
+        (1, 1, ""),
+        (1, 3, " (in 3 places)"),
+        (2, 1, " (in 2 objects of 2 files)"),
+        (2, 2, " (in 2 objects of 2 files)"),
+    ],
 )
 def test_a_cause_says_in_how_many_objects_it_is_or_places_of_one(
     nodelint: Run, tmp_path: Path, pools: int, lists: int, extent: str
