@@ -727,6 +727,18 @@ def test_completion_in_what_is_half_written(
     assert not names or len(offered) == len(set(offered))
 
 
+@pytest.mark.parametrize(
+    ("key", "begun"), [("kubernetes.io/arch", False), ("node.kubernetes.io/instance-type", True)]
+)
+def test_a_list_that_is_cut_is_asked_for_again_as_one_types(
+    key: str, begun: bool, editor: Editor, repository: Path
+) -> None:
+    uri = editor.open(repository / "pool.yaml", "")
+    text = head(f"        - key: {key}\n          operator: In\n          values: [|\n")
+    assert editor.offered(uri, text)
+    assert editor.complete(uri, text.index("|")).is_incomplete is begun
+
+
 def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repository: Path) -> None:
     account = FakeAccount(
         "subnets: [{id: subnet-1, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}]\n"
