@@ -100,6 +100,12 @@ def by_definition(budget: Budget, now: datetime) -> bool:
     return False
 
 
+@pytest.mark.parametrize(("minutes", "windows"), [(59, 24), (60, 1), (61, 1)])
+def test_windows_that_touch_are_one(minutes: int, windows: int) -> None:
+    (budget,) = budgets(pool({"nodes": "0", "schedule": "@hourly", "duration": f"{minutes}m"}))
+    assert len(list(budget.windows(SATURDAY, SATURDAY + timedelta(hours=23, minutes=59)))) == windows
+
+
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
