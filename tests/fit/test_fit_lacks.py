@@ -173,6 +173,17 @@ def test_a_pool_with_small_limits_or_of_static_nodes_does_not_take_most(
     assert bool(findings(nodelint)) == (not fit_json(nodelint)["possible"])
 
 
+@pytest.mark.parametrize(("weight", "first"), [("", "zeta"), ("  weight: 1\n", "alpha")])
+def test_a_pool_of_any_weight_comes_before_those_without(
+    tmp_path: Path, nodelint: Run, weight: str, first: str
+) -> None:
+    """`OrderByWeight` of core; of pools that weigh as much the last of the alphabet comes first."""
+    pools = (nodepool(M7I, AMD, name=name, spec=spec) for name, spec in (("alpha", weight), ("zeta", "")))
+    tree(tmp_path, pod(SMALL))
+    write_files(tmp_path, {"pool.yaml": "---\n".join((*pools, nodeclass()))})
+    assert fit_json(nodelint)["pools"][0]["name"] == first
+
+
 @pytest.mark.parametrize(
     ("key", "meant"),
     [
