@@ -554,6 +554,32 @@ def test_an_annotation_that_says_false_and_a_pod_of_the_node_itself_hold_nothing
     }
 
 
+@pytest.mark.parametrize(
+    ("expression", "covers"),
+    [
+        ({"key": "app", "operator": "In", "values": ["cart"]}, True),
+        ({"key": "app", "operator": "NotIn", "values": ["cart", "job"]}, False),
+        ({"key": "tier", "operator": "In", "values": ["x"]}, False),
+        ({"key": "tier", "operator": "NotIn", "values": ["x"]}, True),
+        ({"key": "app", "operator": "Exists"}, True),
+        ({"key": "tier", "operator": "Exists"}, False),
+        ({"key": "tier", "operator": "DoesNotExist"}, True),
+        ({"key": "app", "operator": "DoesNotExist"}, False),
+    ],
+)
+def test_a_budget_covers_pods_by_its_expressions(
+    nodelint: Run, tmp_path: Path, expression: dict[str, Any], covers: bool
+) -> None:
+    """`LabelSelectorAsSelector` of apimachinery: a pod without the label is among those that `NotIn` selects."""
+    live = json.loads(fleet())
+    for item in live["items"]:
+        if item["kind"] == "PodDisruptionBudget" and item["metadata"]["name"] == "cart":
+            item["spec"]["selector"] = {"matchExpressions": [expression]}
+    put(tmp_path / "cluster.json", json.dumps(live))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert ("shop/cart" in found["blockedBy"]["podDisruptionBudgets"]) is covers
+
+
 def test_budgets_are_of_all_nodes_of_the_pool_and_steps_of_those_that_go(nodelint: Run, tmp_path: Path) -> None:
     """10 % of 40 nodes are 4 at once, however many of them go."""
     put(tmp_path / "cluster.json", cluster(40))
