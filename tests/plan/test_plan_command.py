@@ -515,7 +515,7 @@ def test_a_pod_may_hold_its_node_for_a_time(
 
 
 @pytest.mark.parametrize(
-    ("effect", "held"),
+    ("effect", "pods"),
     [
         ("NoSchedule", ["Pod/shop/cart", "Pod/shop/job"]),
         ("NoExecute", ["Pod/shop/cart", "Pod/shop/job"]),
@@ -523,11 +523,11 @@ def test_a_pod_may_hold_its_node_for_a_time(
     ],
 )
 def test_a_new_taint_keeps_pods_off_by_its_effect(
-    nodelint: Run, tmp_path: Path, effect: str, held: list[str]
+    nodelint: Run, tmp_path: Path, effect: str, pods: list[str]
 ) -> None:
     put(tmp_path / "cluster.json", fleet())
     new = BOTH.replace("key: fast, effect: PreferNoSchedule", f"key: slow, effect: {effect}")
-    assert rolled(nodelint, tmp_path, new)["blockedBy"]["withoutToleration"] == held
+    assert rolled(nodelint, tmp_path, new)["blockedBy"]["withoutToleration"] == pods
 
 
 def test_an_annotation_that_says_false_and_a_pod_of_the_node_itself_hold_nothing(

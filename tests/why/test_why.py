@@ -449,7 +449,7 @@ def test_empty_nodes_go_first_since_1_5(release: str, method: str, explain_nodes
 
 
 @pytest.mark.parametrize(
-    ("expected", "desired", "said", "new"),
+    ("expected", "desired", "shortage", "new"),
     [
         (2, 2, "wants 2 healthy pods and there are 2 in all: it never allows one", "maxUnavailable: 1"),
         (3, 2, "wants 2 healthy pods and 2 are", "AlwaysAllow"),
@@ -457,12 +457,12 @@ def test_empty_nodes_go_first_since_1_5(release: str, method: str, explain_nodes
     ],
 )
 def test_a_budget_never_allows_an_eviction_where_it_wants_all_pods(
-    expected: int, desired: int, said: str, new: str, explain_nodes: Any
+    expected: int, desired: int, shortage: str, new: str, explain_nodes: Any
 ) -> None:
     budget = pdb(minAvailable=2)
     budget["status"] |= {"expectedPods": expected, "desiredHealthy": desired}
     cause = explain_nodes(_cluster(node(), pod(), budget))["node-a"]["cause"]
-    assert said in cause["message"]
+    assert shortage in cause["message"]
     assert cause["changes"][0]["new"] == new
     assert ("never allows" in cause["message"]) is (new != "AlwaysAllow")
 

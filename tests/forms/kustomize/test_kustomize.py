@@ -270,6 +270,7 @@ def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: 
         ("components: [../dev]\n", "takes this kustomization in again"),
         ("namePrefix: 1\n", "`namePrefix` has to be a text"),
         ("patches: [{path: gone.yaml}]\n", "there is no file `gone.yaml`"),
+        ("patches: [{target: {kind: NodePool}}]\n", "a patch has one of `patch` and `path`"),
     ],
 )
 def test_what_is_not_built_is_named_with_its_line(tmp_path: Path, kustomization: str, reason: str) -> None:
