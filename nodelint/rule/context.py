@@ -87,6 +87,7 @@ class Context(ObjectRelations):
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
+        self._below: dict[type[Object], dict[str, list[Any]]] = {}
 
     @property
     def today(self) -> int | None:
@@ -220,16 +221,17 @@ class Context(ObjectRelations):
         stated = self._target.stated
         return self.files if stated is None else (*self.files, *stated().others)
 
-    def objects_near(self, source: Source, kind: type[AnyObject]) -> list[AnyObject]:
+    def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
         """Return the objects of a class below the nearest folder around a file that holds any."""
-        found = [obj for obj in self.objects if isinstance(obj, kind)]
-        folder = os.path.dirname(source.path)
-        while folder and folder != os.path.dirname(folder):
-            near = [obj for obj in found if obj.source.path.startswith(os.path.join(folder, ""))]
-            if near:
-                return near
-            folder = os.path.dirname(folder)
-        return found if not folder else [o for o in found if o.source.path.startswith(folder)]
+        if kind not in self._below:
+            below: dict[str, list[Any]] = {}
+            for obj in self.objects:
+                if isinstance(obj, kind):
+                    for folder in _folders_around(obj.source.path):
+                        below.setdefault(folder, []).append(obj)
+            self._below[kind] = below
+        below = self._below[kind]
+        return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
 
     @property
     def files_of_run(self) -> Sequence[Source]:
@@ -431,3 +433,12 @@ class Context(ObjectRelations):
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
+
+
+def _folders_around(path: str) -> Iterator[str]:
+    """Yield the folders around a file, the nearest first, the one that holds all last: empty for relative paths."""
+    folder = os.path.dirname(path)
+    while folder and folder != os.path.dirname(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+    yield folder
