@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeVar
 
     from nodelint.apiserver import SchemaProblem, Schemas
@@ -215,6 +215,14 @@ class Context(ObjectRelations):
 
         return find_installs(self.files)
 
+    def installs_in(self, source: Source) -> Sequence[ControllerInstall]:
+        """Return the installations of which a file holds a part."""
+        return self._installs_by_path.get(source.path, ())
+
+    @cached_property
+    def _installs_by_path(self) -> Mapping[str, list[ControllerInstall]]:
+        return _group((path, install) for install in self.installs for path in install.paths)
+
     @property
     def files_around(self) -> Sequence[Source]:
         """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
@@ -224,12 +232,8 @@ class Context(ObjectRelations):
     def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
         """Return the objects of a class below the nearest folder around a file that holds any."""
         if kind not in self._below:
-            below: dict[str, list[Any]] = {}
-            for obj in self.objects:
-                if isinstance(obj, kind):
-                    for folder in _folders_around(obj.source.path):
-                        below.setdefault(folder, []).append(obj)
-            self._below[kind] = below
+            found = (obj for obj in self.objects if isinstance(obj, kind))
+            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
         below = self._below[kind]
         return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
 
@@ -253,10 +257,7 @@ class Context(ObjectRelations):
     def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
         """Return the EC2NodeClasses that a file holds."""
         if self._classes_of is None:
-            self._classes_of = {}
-            for obj in self.objects:
-                if isinstance(obj, EC2NodeClass):
-                    self._classes_of.setdefault(id(obj.source), []).append(obj)
+            self._classes_of = _group((id(obj.source), obj) for obj in self.objects if isinstance(obj, EC2NodeClass))
         return self._classes_of.get(id(source), ())
 
     @property
@@ -433,6 +434,13 @@ class Context(ObjectRelations):
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
+
+
+def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def _folders_around(path: str) -> Iterator[str]:
