@@ -42,7 +42,7 @@ from nodelint.api import (
 
 FAMILIES = ("g7",)
 DRIVERS = {
-    # What happens, the last version without the driver, and the newest minor version of Kubernetes of which that is known.
+    # What happens, the last version without the driver, and the newest Kubernetes for which that is known.
     "al2023": (("its GPU stays unused", "v20260916", None),),
     "bottlerocket": (("does not boot", "v1.62.1", None), ("does not boot", "v1.68.0", 36)),
 }
