@@ -241,11 +241,11 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     # A list that a template fills may have any row.
     if None in listed or not any("system:nodes" in text for text, _ in maps) or any(_is_filled(t) for t, _ in maps):
         return
-    # A list that names the role of a class that is nearer to it is of that one's cluster.
+    # A list with another class nearer to it is of that one's cluster.
     for obj in context.objects if len({os.path.dirname(at.source.path) for _, at in maps}) == 1 else ():
         other = obj.node.find("spec", "role") if isinstance(obj, EC2NodeClass) else None
         at, here = maps[0][1].source.path, roles[0].source.path
-        if other is not None and other.value in listed and _shared(other.source.path, at) > _shared(here, at):
+        if other is not None and _shared(other.source.path, at) > _shared(here, at):
             return
     texts = (*(f.text for f in around), *(b.text for b in blocks.blocks))
     only = any(map(_ONLY_MAP.search, texts)) and not any(map(_MODE_WITH_ENTRIES.search, texts))
