@@ -331,8 +331,8 @@ class _World:
                 withheld = withheld or edits
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
-        if led.edits or not finding.edits:
-            withheld = led.withheld  # without a fix, none is withheld, but for what the rule has said
+        # Where an edit is offered, no other is withheld; what the rule has said itself stays.
+        withheld = led.withheld if led.edits or suggestions else withheld or led.withheld
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 
     def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:
