@@ -12,7 +12,7 @@ from functools import cache
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
-from nodelint.files.kept_contents import kept
+from nodelint.files.kept_contents import file_contents
 
 TYPE_CHECKING = False
 
@@ -117,7 +117,7 @@ class ending:
         RUN.begin()
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        kept.end()
+        file_contents.end()
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
         if isinstance(error, BudgetSpent):  # nothing can be said of the rest
@@ -192,7 +192,7 @@ def discovered(
     from nodelint.config.session import Session
     from nodelint.files.discover import discover
 
-    kept.begin()
+    file_contents.begin()
     session = Session(settings)
     exclude, include = session.exclude, session.include
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():

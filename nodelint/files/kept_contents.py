@@ -43,4 +43,4 @@ class KeptContents:
             self._contents.pop(os.path.abspath(path), None)
 
 
-kept = KeptContents()
+file_contents = KeptContents()

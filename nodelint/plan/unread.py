@@ -59,7 +59,7 @@ class UnreadFiles(NamedTuple):
         """What keeps an object of a side, written in a file below the root, from being compared; None for nothing.
 
         An object that has a partner is compared although another document of its file is broken. One without may be
-        in what the other side cannot read: in the same file, where its name stands, or anywhere where nothing is read.
+        in what the other side cannot read: in the same file, where its name stands, or anywhere if nothing is read.
         """
         if obj.source.built is not None:
             return self.of_builds.get(id(obj.source.built))

@@ -170,7 +170,7 @@ def open_views(folder: Path, number: int) -> dict[str, tuple[View, Buffer]]:
 def open_texts(folder: Path, number: int) -> dict[str, list[str]]:
     """What an editor shows of each file of a folder that it has open: the messages by path."""
     opened = open_views(folder, number)
-    return {path: [found.message for found in diagnostics(*one)] for path, one in opened.items()}
+    return {path: [found.message for found in diagnostics(*text)] for path, text in opened.items()}
 
 
 @pytest.mark.parametrize("name", [name for name in GAPS if name != "a script"])

@@ -82,7 +82,7 @@ class Reads:
         status = os.fstat(handle)
         self._opened[status.st_dev, status.st_ino] += 1
 
-    def of(self, home: Path) -> dict[str, int]:
+    def count_opened(self, home: Path) -> dict[str, int]:
         """How often each file below a folder was opened, but for those that were not."""
         found = {}
         for path in sorted(home.rglob("*")):
@@ -104,7 +104,7 @@ def test_each_file_is_opened_once(
     reads = Reads(monkeypatch)
     nodelint(*command.split(), ".", cwd=tmp_path / "a")
     assert reads.inventories == 1
-    opened = reads.of(tmp_path)
+    opened = reads.count_opened(tmp_path)
     assert set(opened.values()) == {1}, opened
     assert "a/plain/pool.yaml" in opened
 
@@ -116,7 +116,7 @@ def test_each_file_of_both_sides_is_opened_once(
     write_files(tmp_path / "new", {name: text.replace("spott", "spot") for name, text in FORMS.items()})
     reads = Reads(monkeypatch)
     nodelint("plan", "--old", "old", "new", cwd=tmp_path)
-    opened = reads.of(tmp_path)
+    opened = reads.count_opened(tmp_path)
     assert set(opened.values()) == {1}, opened
     assert opened.keys() == {f"{side}/{name}" for side in ("old", "new") for name in FORMS}
 
@@ -131,4 +131,4 @@ def test_a_fix_opens_again_only_what_it_writes(
     assert reads.inventories == 1
     fixed = {path for path, text in FORMS.items() if (tmp_path / path).read_text() != text}
     assert {"plain/pool.yaml", "tf/main.tf", "overlay/pool.yaml"} <= fixed
-    assert {path for path, number in reads.of(tmp_path).items() if number > 1} <= fixed
+    assert {path for path, number in reads.count_opened(tmp_path).items() if number > 1} <= fixed
