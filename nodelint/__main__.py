@@ -37,6 +37,12 @@ def _run() -> int:
     except Exception as error:
         if os.environ.get("NODELINT_DEBUG"):
             raise
+        from nodelint.model.validity import find_broken_table
+
+        broken = find_broken_table()
+        if broken is not None:
+            _say(f"nodelint's own data cannot be used, install it again: {broken}")
+            return UNUSABLE
         what = f"{type(error).__name__}: {error} (NODELINT_DEBUG=1 shows where)"
         _say(f"internal error, please report it: {what}")
         return FAULT

@@ -12,6 +12,7 @@ from functools import cache
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
+from nodelint.files.kept_contents import file_contents
 
 TYPE_CHECKING = False
 
@@ -116,6 +117,7 @@ class ending:
         RUN.begin()
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        file_contents.end()
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
         if isinstance(error, BudgetSpent):  # nothing can be said of the rest
@@ -190,6 +192,7 @@ def discovered(
     from nodelint.config.session import Session
     from nodelint.files.discover import discover
 
+    file_contents.begin()
     session = Session(settings)
     exclude, include = session.exclude, session.include
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():

@@ -27,7 +27,7 @@ from nodelint.commands._lint_setup import judge_of, judging_of, rendered
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import count_as_repositories
-from nodelint.plan.read_side import Read, read_side, root_of
+from nodelint.plan.read_side import Read, is_lost, read_side, root_of
 
 TYPE_CHECKING = False
 
@@ -84,6 +84,7 @@ def plan_change(
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])
     named = {*paths, *([old] if old is not None else ())}
     is_missing = any(path in named for path, _ in (*new.found.unreadable, *was.found.unreadable))
+    is_missing = is_missing or any(is_lost(read) and any(map(os.path.isfile, read.paths)) for read in (was, new))
     # A file that could not be read hides no verdict about the others; without a side there is no verdict.
     if not is_missing and _fails(plan, findings, gate):
         sys.exit(FOUND)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import error_reason, is_inside, repository
 
 _TEMPORARY = re.compile(r"\.nodelint-[0-9a-f]{16}\.tmp")
@@ -63,6 +64,8 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
     there as before.
     """
     real = place(path)
+    file_contents.forget(path)
+    file_contents.forget(real)
     _sweep_once(os.path.dirname(real))
     old = Old.read(real)
     if before is not None:

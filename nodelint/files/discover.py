@@ -13,6 +13,7 @@ from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_po
 from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
+from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
@@ -396,6 +397,8 @@ def _ignored_around(folder: str) -> Ignored | None:
 
 def _read(path: str, found: Discovery) -> bytes | Source | None:
     """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
+    if (before := file_contents.get(path)) is not None:
+        return before
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
     try:
         handle = os.open(path, _FOR_READING)
@@ -408,6 +411,7 @@ def _read(path: str, found: Discovery) -> bytes | Source | None:
     except (OSError, ValueError) as error:
         found.unreadable.append((path, error_reason(error)))
         return None
+    file_contents.keep(path, data)
     return data
 
 
@@ -426,6 +430,8 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
     if size > _LARGEST and _holds_keyword(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
+    if size <= _LARGEST:
+        file_contents.keep(path, data)
     return data
 
 

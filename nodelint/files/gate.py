@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable, Iterator
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import LARGEST, edited_text, read, read_in_place, repository
 from nodelint.text.limits import note_left_out
 
@@ -70,6 +71,7 @@ class Gate:
         self._roots.clear()
         self._git_folders.clear()
         self._folders.clear()
+        file_contents.end()
 
     def holds(self, path: str) -> bool:
         """Return whether a path, there or not, stays below a root and out of git's own files."""
@@ -133,9 +135,13 @@ class Gate:
             raise Refused(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
         if (text := edited_text(path)) is not None:
             return text
-        handle = _open(root, real, path, _READ, stat.S_ISREG)
-        with os.fdopen(handle, "rb") as file:
-            data = file.read(largest + 1)
+        data = file_contents.get(real)
+        if data is None:
+            handle = _open(root, real, path, _READ, stat.S_ISREG)
+            with os.fdopen(handle, "rb") as file:
+                data = file.read(largest + 1)
+            if len(data) <= largest:
+                file_contents.keep(real, data)
         if len(data) > largest:
             raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
         return data
@@ -145,7 +151,11 @@ class Gate:
 
         It takes a fraction of the time of `read`, for the many files of a folder. Raise OSError as `read` does.
         """
-        return read_in_place(path, largest)
+        data = file_contents.get(path)
+        if data is None or len(data) > largest or os.path.islink(path):
+            data = read_in_place(path, largest)
+            file_contents.keep(path, data)
+        return data
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
         """Return the names in a folder, in order, each with whether it is a folder (and no link to one).

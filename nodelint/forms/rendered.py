@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import NotEditable, reread_edited
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, span_of
+from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, overlap, span_of
 from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
@@ -126,16 +125,16 @@ class Built(NamedTuple):
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """Edits of the text as edits of files, or why no file can be changed to the same effect."""
-        if _overlap(edits):
+        if overlap(edits):
             return Withheld("two-edits-overlap")
         led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
-        return Withheld("two-edits-overlap") if isinstance(led, LedEdits) and _overlap(led.edits) else led
+        return Withheld("two-edits-overlap") if isinstance(led, LedEdits) and overlap(led.edits) else led
 
     def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
         """Whether edits that are `made` to files come to edits of the text, where that can be told."""
         if self.comes_to is None:
             return True
-        if _overlap(edits) or any(edit.source is not self.source for edit in edits):
+        if overlap(edits) or any(edit.source is not self.source for edit in edits):
             return False
         return _comes_to(self, made, reread_edited(self.source, edits))
 
@@ -159,15 +158,6 @@ def object_around(at: Node | Span, kind: str) -> Object | None:
         if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
             return other
     return None
-
-
-def _overlap(edits: Sequence[Edit]) -> bool:
-    """Whether two edits of one file cannot both be made."""
-    for group in by_source(edits):
-        ordered = sorted(group, key=lambda edit: (edit.start, edit.end))
-        if any(after.start < before.end for before, after in pairwise(ordered)):
-            return True
-    return False
 
 
 def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | Withheld:
@@ -199,7 +189,7 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | Withhel
 
 def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
     """Whether the files come to what is wanted: a patch may find its object by a name, or an item by its number."""
-    if built.comes_to is None or _overlap(edits):
+    if built.comes_to is None or overlap(edits):
         return False
     changed = {}
     for group in by_source(edits):

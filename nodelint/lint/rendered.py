@@ -307,7 +307,8 @@ class _World:
             return None
         also = [*steps, *also] if built.by_default else [*also, *steps]
         also += _list_given_parts(result, [at, *(place.at for place in also)], built)
-        led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=())
+        withheld = _lead_withheld(finding.withheld, built)
+        led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:
             led = self._lead_fixes(led, finding, built)
         through = tuple(span_of(step.at) for step in origin.through)
@@ -330,8 +331,8 @@ class _World:
                 withheld = withheld or edits
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
-        if led.edits or suggestions:
-            withheld = None  # an edit is offered
+        # Where an edit is offered, no other is withheld; what the rule has said itself stays.
+        withheld = led.withheld if led.edits or suggestions else withheld or led.withheld
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 
     def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:
@@ -446,6 +447,14 @@ def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Buil
             yield Also(own, "a value of this file")
     if not shown and result.severity == "error":
         yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def _lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
+    """What keeps a fix of a rule from being made, with its place in a file."""
+    if withheld is None or withheld.at is None:
+        return withheld
+    origin = built.find_origin(withheld.at)
+    return withheld._replace(at=None if origin is None else origin.at)
 
 
 def _withhold_shared(other: Built) -> Withheld:

@@ -14,12 +14,14 @@ from nodelint.model.finding import (
     Also,
     Finding,
     NoEdits,
+    PendingEdits,
     Safety,
     Severity,
     Span,
     Suggestion,
     Withheld,
     join_edits,
+    overlap,
     span_of,
 )
 from nodelint.model.gap import Gap
@@ -79,15 +81,25 @@ class Result(NamedTuple):
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     """A finding as it is told for a release: an error about admission is a warning where the release is not known.
 
-    Where there are no edits because the place is not edited, it says so.
+    Where there are no edits because the place is not edited, or because they cannot all be made, it says so.
     """
     if isinstance(finding.edits, NoEdits) and finding.withheld is None:
         withheld = Withheld("not-editable", finding.at, finding.edits.reason)
         finding = finding._replace(edits=(), withheld=withheld)
+    if finding.edits and overlap(finding.edits):
+        finding = finding._replace(edits=(), withheld=Withheld("two-edits-overlap", finding.at))
+    if any(_cannot_be_made(offer) for offer in finding.suggestions):
+        offers = [offer for offer in finding.suggestions if not _cannot_be_made(offer)]
+        finding = finding._replace(suggestions=offers)
     if not is_newer(release) or "admission" not in rule.tags or (finding.severity or rule.severity) != "error":
         return finding
     note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"
     return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
+
+
+def _cannot_be_made(offer: Suggestion) -> bool:
+    """Whether two edits of a suggestion change the same text; those that are not written yet are of one text each."""
+    return not isinstance(offer.edits, PendingEdits) and overlap(offer.edits)
 
 
 class RuleOutput(NamedTuple):

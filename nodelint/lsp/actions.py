@@ -34,7 +34,8 @@ def actions(
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
     if _is_requested_kind(types.CodeActionKind.QuickFix, only):
-        met = [(view.offered(result), diagnostic) for result, diagnostic in placed(view, buffer, start, end)]
+        found = list(placed(view, buffer, start, end))
+        met = [(view.offered(result), diagnostic) for result, diagnostic in found]
         fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
         for result, diagnostic in met:
             if result.fixable:
@@ -43,6 +44,9 @@ def actions(
             yield from _fix(view, buffer, group[0][0], [diagnostic for _, diagnostic in group], versioned)
         for result, diagnostic in met:
             yield from _suggested(view, buffer, result, diagnostic, versioned)
+        for (judged, _), (result, diagnostic) in zip(found, met, strict=True):
+            if judged.finding.withheld is None:  # else the diagnostic says it
+                yield from _withheld(result, diagnostic)
         for result, diagnostic in met:
             ignore = _ignored(buffer.source, result)
             if ignore is not None:
@@ -126,6 +130,18 @@ def _suggested(
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[diagnostic],
             edit=workspace_edit(view, buffer.encoding, suggestion.edits, versioned),
+        )
+
+
+def _withheld(result: Result, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
+    """In place of a fix that was tried and is not offered: why not."""
+    withheld = result.finding.withheld
+    if withheld is not None:
+        yield types.CodeAction(
+            title=f"No fix for {result.rule.name}: {withheld.text}",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[diagnostic],
+            disabled=types.CodeActionDisabled(withheld.text),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         "not-editable",
         "new-finding",
         "finding-stays",
-        "undone",
         "not-tried",
     ]
 else:
@@ -150,7 +150,6 @@ _WITHHELD_TEXTS = {
     "not-editable": "the place cannot be edited",
     "new-finding": "it would make another finding",
     "finding-stays": "the finding would stay",
-    "undone": "the fix of another rule takes it back",
     "not-tried": "there are too many fixes here to try each of them by itself: apply some and check again",
 }
 
@@ -220,6 +219,17 @@ def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)
     return list(groups.values())
+
+
+def overlap(edits: Sequence[Edit]) -> bool:
+    """Whether two edits of one text cannot both be made."""
+    if len(edits) < 2:
+        return False
+    for group in by_source(edits):
+        ordered = sorted(group, key=lambda edit: (edit.start, edit.end))
+        if any(after.start < before.end for before, after in pairwise(ordered)):
+            return True
+    return False
 
 
 def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEdits]]:

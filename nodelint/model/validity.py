@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.data import shipped
+from nodelint.data import DATA, shipped
 from nodelint.model.messages import did_you_mean
 from nodelint.text.nodes import Node
 
@@ -26,6 +26,9 @@ _TYPES = {
 }
 _LEFT_TO_THE_READER = {"config": ("pattern", "format", "minLength"), "baseline": ("pattern", "format", "minLength")}
 """Schema -> what its reader says better, which knows the releases and regions that exist."""
+
+TABLES = ("hashes", "versions")
+"""The files of `nodelint/data` that have a schema."""
 
 _LARGEST = 5_000_000
 """Characters of a file in which places are looked for."""
@@ -103,6 +106,23 @@ def in_json(schema: str, path: str) -> list[str]:
     except (OSError, ValueError, TypeError, RecursionError, Unreadable):
         return []
     return faults(schema, values, roots[0] if roots else None, path)
+
+
+def find_broken_table() -> str | None:
+    """Return what is wrong with a file of `nodelint/data` that has a schema; None where nothing is.
+
+    An installation may be edited or broken: what then fails in a run is no fault of the program.
+    """
+    for name in TABLES:
+        path = os.path.join(DATA, f"{name}.json")
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = faults(name, json.load(file), None, path)
+        except (OSError, ValueError, RecursionError) as error:
+            return f"{path}: {error}"
+        if found:
+            return found[0]
+    return None
 
 
 def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:

@@ -59,6 +59,12 @@ def read_side(
     return Read(found, sources, root, rendering, inventory, paths)
 
 
+def is_lost(read: Read) -> bool:
+    """Whether nothing of a side was read, as something is wrong with its files."""
+    sources = read.found.sources
+    return any(source.problems for source in sources) and next(read.inventory.objects(foreign=True), None) is None
+
+
 def root_of(paths: Sequence[str]) -> str:
     """The folder from which the files of a side are compared with those of the other."""
     first = os.path.normpath(paths[0])

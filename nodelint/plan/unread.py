@@ -41,12 +41,14 @@ class UnreadFiles(NamedTuple):
     """What was not read of the old and of the new side, and which objects of either side that concerns.
 
     `of_builds` is about what is built of such a file, by the identity of `Built`; `of_paths` about all that stands in
-    a file below the root, for each side.
+    a file below the root, for each side. `lost` says of each side that nothing of it was read, so that anything may
+    have been there.
     """
 
     of_sides: Sequence[Sequence[Gap]] = ((), ())
     of_builds: Mapping[int, Gap] = {}
     of_paths: Sequence[Mapping[str, Gap]] = ({}, {})
+    lost: Sequence[bool] = (False, False)
 
     @property
     def files(self) -> list[Gap]:
@@ -57,7 +59,7 @@ class UnreadFiles(NamedTuple):
         """What keeps an object of a side, written in a file below the root, from being compared; None for nothing.
 
         An object that has a partner is compared although another document of its file is broken. One without may be
-        in what the other side cannot read: in the same file, or where its name stands.
+        in what the other side cannot read: in the same file, where its name stands, or anywhere if nothing is read.
         """
         if obj.source.built is not None:
             return self.of_builds.get(id(obj.source.built))
@@ -67,7 +69,8 @@ class UnreadFiles(NamedTuple):
             return None
         others = self.of_sides[1 - side]
         same = next((gap for gap in others if holds(gap, path)), None)
-        return same or self._naming(obj.name_node.unquoted, others)
+        anywhere = others[0] if self.lost[1 - side] else None
+        return same or self._naming(obj.name_node.unquoted, others) or anywhere
 
     def find_class(self, pool: NodePool) -> Gap | None:
         """What may hold the class of a pool that neither side has."""

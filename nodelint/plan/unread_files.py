@@ -11,6 +11,7 @@ from nodelint.files.safe_read import error_reason
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
+from nodelint.plan.read_side import is_lost
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
@@ -49,7 +50,7 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
     of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
     of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
     of_sides = [[gap for (side, _), gap in unread.items() if side == number] for number in (0, 1)]
-    return UnreadFiles(of_sides, of_builds, of_paths)
+    return UnreadFiles(of_sides, of_builds, of_paths, [is_lost(read) for read in (was, new)])
 
 
 class _Side:

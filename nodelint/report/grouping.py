@@ -48,13 +48,13 @@ class FindingGroup(NamedTuple):
 def entries(results: Sequence[Result]) -> list[FindingGroup]:
     """Findings by cause, in the order in which the causes come up.
 
-    A cause is one rule, one severity, one message, and the same to do where there is no fix.
+    A cause is one rule, one severity, one message, and without a fix, the same to do and against one.
     """
     found: dict[tuple[object, ...], list[Line]] = {}
     for line in _lines(results):
         first = line[0]
         finding = first.finding
-        what = None if finding.edits else finding.help
+        what = None if finding.edits else (finding.help, finding.withheld and finding.withheld.text)
         key = (first.rule.name, first.severity, finding.note, what, *(result.message for result in line))
         found.setdefault(key, []).append(line)
     return [FindingGroup(tuple(lines)) for lines in found.values()]

@@ -143,7 +143,7 @@ class Node:
         return None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a mapping's key; None where there is no such key or no mapping."""
+        """Return the value of a mapping's key; None where there is no such key or no mapping. `find` takes a path."""
         for entry in self.entries:
             if entry.name == key:
                 return entry.value

@@ -18,6 +18,7 @@ from nodelint.inventory import read_inventory
 from nodelint.inventory.gaps import list_gaps
 from nodelint.lsp.diagnostics import diagnostics
 from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.view import View
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files
@@ -156,18 +157,20 @@ def test_every_command_names_the_gap_and_gives_no_all_clear(
 NUMBERS = count(1)
 
 
-def open_texts(folder: Path, number: int) -> dict[str, list[str]]:
-    """What an editor shows of each file of a folder that it has open: the messages by path."""
+def open_views(folder: Path, number: int) -> dict[str, tuple[View, Buffer]]:
+    """The files of a folder as an editor has them open, by path."""
     (folder / ".git").mkdir(exist_ok=True)
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.parts]
     buffers = [Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16") for path in paths]
     state = State({buffer.uri: buffer for buffer in buffers}, (str(folder),), number)
     views = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).views(state)
-    return {
-        os.path.relpath(buffer.path, folder): [found.message for found in diagnostics(view, buffer)]
-        for view in views
-        for buffer in view.buffers
-    }
+    return {os.path.relpath(buffer.path, folder): (view, buffer) for view in views for buffer in view.buffers}
+
+
+def open_texts(folder: Path, number: int) -> dict[str, list[str]]:
+    """What an editor shows of each file of a folder that it has open: the messages by path."""
+    opened = open_views(folder, number)
+    return {path: [found.message for found in diagnostics(*text)] for path, text in opened.items()}
 
 
 @pytest.mark.parametrize("name", [name for name in GAPS if name != "a script"])

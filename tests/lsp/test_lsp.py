@@ -523,6 +523,9 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
     }
     choices = {choice.name[0].upper() + choice.name[1:] for r in results for choice in r.finding.suggestions}
     offered = [action for action in editor.actions(uri) if action.kind == types.CodeActionKind.QuickFix]
+    withheld = {result.finding.withheld.text for result in results if result.finding.withheld is not None}
+    assert {action.disabled.reason for action in offered if action.disabled is not None} <= withheld
+    offered = [action for action in offered if action.disabled is None]
     named = {choice: [a.title for a in offered if a.title.startswith(choice)] for choice in choices}
     assert all(named.values()), named
     given = set()

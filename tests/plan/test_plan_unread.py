@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from nodelint.forms.terraform.hclcheck import find_hcl_problem
+from tests.manifests import nodepool
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited
 from tests.plan.test_plan_command import git
 from tests.plan.test_plan_forms import FORMS, Files, base_of_two, manifest
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -248,3 +250,22 @@ def test_a_pool_in_a_folder_that_cannot_be_listed_is_not_deleted(
     assert "the new side cannot be read here: permission denied" in done.stdout
     assert done.stderr == "nodelint: pools: permission denied\n"
     assert done.returncode == (2 if paths else 1)  # without a side there is no verdict
+
+
+@pytest.mark.parametrize(
+    ("old", "code"),
+    [
+        ("kind: NodePool\nmetadata: {name: other # karpenter\n", 2),
+        ("kind: [ karpenter.sh/v1 NodePool", 2),
+        ("kind: [ karpenter.sh/v1 NodePool", 1),
+    ],
+    ids=["of another name", "without a name", "in a folder"],
+)
+def test_nothing_is_new_beside_a_side_that_cannot_be_read(nodelint: Run, tmp_path: Path, old: str, code: int) -> None:
+    write_files(tmp_path, {"old/broken.yaml": old, "new/pool.yaml": nodepool()})
+    path = "old" if code == 1 else "old/broken.yaml"
+    done = nodelint("plan", "--old", path, "new", cwd=tmp_path)
+    assert "it has no nodes yet" not in done.stdout
+    assert "~ NodePool default" in done.stdout
+    assert "the old side cannot be read here" in done.stdout
+    assert done.returncode == code, "a named file that cannot be read leaves no verdict"

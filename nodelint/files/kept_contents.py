@@ -1,0 +1,46 @@
+"""What a run has read of files: a command asks for one file in many places, and each is opened once.
+
+A run is over in a moment, so that what is kept cannot become old. A server lives on, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+_MOST = 64 << 20
+"""Bytes that are kept; what is read beyond them is opened again where it is asked for again."""
+
+
+class KeptContents:
+    """The contents of files by their absolute paths."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes] | None = None
+        self._size = 0
+
+    def begin(self) -> None:
+        """Keep what is read from now on."""
+        if self._contents is None:
+            self._contents = {}
+
+    def end(self) -> None:
+        """Forget all, and keep nothing more."""
+        self._contents, self._size = None, 0
+
+    def get(self, path: str) -> bytes | None:
+        """Return what was read of a file; None where it has to be opened."""
+        return self._contents.get(os.path.abspath(path)) if self._contents else None
+
+    def keep(self, path: str, content: bytes) -> None:
+        """Keep what was read of a whole file, as long as there is room."""
+        if self._contents is not None and self._size + len(content) <= _MOST:
+            self._contents[os.path.abspath(path)] = content
+            self._size += len(content)
+
+    def forget(self, path: str) -> None:
+        """Have a file that is written opened again."""
+        if self._contents:
+            self._contents.pop(os.path.abspath(path), None)
+
+
+file_contents = KeptContents()
