@@ -16,6 +16,7 @@ COPY requirements requirements
 COPY nodelint nodelint
 COPY rules rules
 COPY schemas schemas
+COPY docs/rules docs/rules
 # Exactly the packages that requirements/ names, by their hashes.
 RUN python -m pip install --no-cache-dir --no-deps --require-hashes -r requirements/build.txt \
     && python -m pip wheel --no-cache-dir --no-deps --require-hashes --wheel-dir /wheels -r requirements/nodelint.txt \

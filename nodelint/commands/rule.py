@@ -80,6 +80,9 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
             return
         echo("\n".join(list_lines(chosen, look(page=True), named)).rstrip())
         return
+    if name == "preview":
+        echo("No rule is a preview: all rules are stable.")
+        return
     if name not in rules:
         from nodelint.config.settings import no_rule
 

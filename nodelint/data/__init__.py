@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(DATA)
 
 
 def shipped(folder: str) -> str:
-    """The path of `rules` or `schemas`: inside the package in a wheel, beside it in a checkout."""
+    """The path of `rules`, `schemas` or `docs/rules`: inside the package in a wheel, beside it in a checkout."""
     inside = os.path.join(_PACKAGE, folder)
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(_PACKAGE), folder)
 

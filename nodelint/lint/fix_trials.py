@@ -126,7 +126,8 @@ class Trials:
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
         request = self.request._replace(context_sources=context_sources, only=only)
         report = lint(sources, request, built=inventory.built)
-        found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
+        about = _about(report, {new.path for _, new in renewed})
+        found = [(mark_of(r, names), r) for r in without_repetitions(about)]
         counts = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
         errors = frozenset(mark for mark, result in found if result.severity == "error")
@@ -202,7 +203,22 @@ class Trials:
 
 def count_said(report: Report) -> Counter[Mark]:
     """How often each rule speaks of each object in a report."""
-    return Counter(map(mark_of, report.places))
+    return Counter(map(mark_of, without_repetitions(report.places)))
+
+
+def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield results; of those that say the same of one place and object, only the first.
+
+    An object that is built twice, with defaults and with a file of values, has one finding at a place of both. A
+    finding that is reported once in a run may stand at another place in the next run.
+    """
+    known = set()
+    for result in results:
+        place = None if result.finding.once else result.span
+        key = (mark_of(result), place, result.finding.message)
+        if key not in known:
+            known.add(key)
+            yield result
 
 
 def _about(report: Report, paths: Collection[str]) -> Iterator[Result]:

@@ -12,7 +12,17 @@ from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
-from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
+from nodelint.lint.fix_trials import (
+    Build,
+    ChangedObject,
+    Mark,
+    Name,
+    Trials,
+    Tried,
+    count_said,
+    mark_of,
+    without_repetitions,
+)
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
 from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.model.manifest import NodePool
@@ -152,7 +162,7 @@ class _Run:
         safe: dict[tuple[Edit, ...], bool] = {}
         messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
         lesser: set[tuple[Edit, ...]] = set()
-        for result in self._places:
+        for result in without_repetitions(self._places):
             for edits, is_fix in _edits_of(result):
                 if any(id(edit.source) not in self._sources or not edit.source.whole for edit in edits):
                     continue

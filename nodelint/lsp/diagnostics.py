@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
+from nodelint.base import project
 from nodelint.base.printable import printable
+from nodelint.data import shipped
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.view import View
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.gap import Gap
-from nodelint.report.style import rule_page
 
 SOURCE = "nodelint"
 
@@ -83,8 +85,20 @@ def placed(
             yield result, _diagnostic(view, buffer, result, mark)
 
 
+@cache
+def _find_page(rule: str) -> str | None:
+    """Return the address of a rule's page: the project's, else that of the installed file.
+
+    None for a rule of one's own, which has no page.
+    """
+    file = os.path.join(shipped("docs/rules"), f"{rule}.md")
+    if not os.path.isfile(file):
+        return None
+    return project.page(f"docs/rules/{rule}.md") or uri_of(file)
+
+
 def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.Diagnostic:
-    finding, span, address = result.finding, result.span, rule_page(result.rule)
+    finding, span, address = result.finding, result.span, _find_page(result.rule.name)
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
     text = "\n".join(map(printable, (result.message, *finding.advice)))

@@ -51,7 +51,7 @@ article p{margin:.25rem 0;overflow-wrap:anywhere}
 th.number,td.number{text-align:right;padding:.35rem 0 .35rem .6rem;white-space:nowrap;
 font-variant-numeric:tabular-nums}
 main>h2{margin-top:1.5rem}
-@media(max-width:40rem){th,td{padding-right:.4rem}th.number,td.number{padding-left:.2rem;font-size:.75rem}}
+@media(max-width:40rem){th,td{padding-right:.4rem}th.number,td.number{padding-left:.55rem;padding-right:0;font-size:.75rem}}
 """
 
 

@@ -72,7 +72,9 @@ class Launcher:
         types = pool.holding(merged, verdict.types) if verdict.fits else verdict.types
         if not types or too_few_types(pool.pool, types) is not None:
             if new.pods:
-                return PoolStop(pool, "no instance type takes it beside the pods of the new node", code="resources")
+                return PoolStop(
+                    pool, "no instance type takes it with the other pods of the new node", code="resources"
+                )
             refusal = pool.judge(merged).refusal
             text = refusal.brief if refusal is not None else "no instance type takes it"
             return PoolStop(pool, text, refusal, refusal.reason if refusal is not None else "")

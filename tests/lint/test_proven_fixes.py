@@ -382,3 +382,30 @@ def test_plan_says_that_safe_fixes_replace_no_node(
         refused = why_never_stored(pool.pair.old, options.release, options.schemas) if pool.pair.old else "new"
         assert pool.replaced == "none" or pool.never_stored or refused
     assert all(class_plan.never_stored for class_plan in plan.class_plans)
+
+
+def test_a_finding_that_was_there_before_makes_no_fix_unsafe(nodelint: Run, tmp_path: Path) -> None:
+    pool = """\
+variable "families" { default = ["m7i", "m7g"] }
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "web" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "web" }
+      requirements = [{ key = "karpenter.k8s.aws/instance-family", operator = "In", values = var.families }]
+      expireAfter  = "720h"
+    } } }
+  })
+}
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.8.1"
+}
+"""
+    write_files(tmp_path, {"main.tf": pool, "prod.tfvars": 'families = ["m5.*", "c7i"]\n'})
+    lines = nodelint("check", "--format", "concise", ".", cwd=tmp_path).stdout.splitlines()
+    assert any("out-of-support" in line for line in lines)
+    assert [line for line in lines if "wildcard-value" in line and line.endswith("[fix]")]

@@ -365,7 +365,8 @@ def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repo
     found = next(diagnostic for diagnostic in editor.diagnostics(uri) if diagnostic.code == "unknown-field")
     assert editor.at(uri, found.range) == "operater"
     assert found.severity == types.DiagnosticSeverity.Error and found.source == "nodelint"
-    assert found.code_description is None, "the project has no address yet"
+    assert found.code_description is not None and found.code_description.href.startswith("file:")
+    assert found.code_description.href.endswith("/docs/rules/unknown-field.md")
     assert isinstance(found.data, dict) and found.data["fix"] == "safe"
     assert re.fullmatch("[0-9a-f]{32}", found.data["fingerprint"])
     action = next(action for action in editor.actions(uri, "operater") if action.title.startswith("Rename"))

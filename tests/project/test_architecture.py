@@ -277,7 +277,8 @@ def test_a_wheel_holds_every_rule_schema_and_table() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel["packages"] == ["nodelint"]
-    assert wheel["force-include"] == {"rules": "nodelint/rules", "schemas": "nodelint/schemas"}
+    folders = ("rules", "schemas", "docs/rules")
+    assert wheel["force-include"] == {folder: f"nodelint/{folder}" for folder in folders}
     assert list((PACKAGE / "data").glob("*.json"))
 
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import jsonschema
 import pytest
@@ -67,3 +74,20 @@ def test_no_registry_is_named() -> None:
         assert path.is_dir() or not re.search(
             r"pypi|pythonhosted|npmjs|anaconda\.org", path.read_text(encoding="utf-8")
         )
+
+
+@pytest.mark.slow  # builds the wheel
+def test_an_editor_opens_the_page_of_a_rule_from_the_wheel(tmp_path: Path) -> None:
+    wheels = pytest.importorskip("hatchling.builders.wheel")
+    (built,) = wheels.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(built) as wheel:
+        wheel.extractall(tmp_path / "installed")
+        pages = [info for info in wheel.infolist() if info.filename.startswith("nodelint/docs/rules/")]
+    assert sum(page.compress_size for page in pages) < 1_000_000
+    code = "from nodelint.lsp.diagnostics import _find_page; print(*map(_find_page, ['wildcard-value', 'mine']))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    address, none = done.stdout.split()
+    page = Path(url2pathname(urlsplit(address).path))
+    assert page.is_relative_to(tmp_path / "installed") and page.read_text().startswith("# wildcard-value")
+    assert none == "None"

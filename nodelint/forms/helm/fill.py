@@ -13,7 +13,7 @@ from nodelint.forms.lib.gotemplate.evaluate import Filled, Holes, fill
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.lib.text_map import Back, Uses
-from nodelint.forms.lib.values import own_roots
+from nodelint.forms.lib.values import own_roots, with_edits
 from nodelint.model.finding import Edit
 from nodelint.text import Node, Source, SourceText, reread
 
@@ -41,7 +41,7 @@ def fill_template(
 
     def attempt(holes: Holes) -> Back | None:
         filled = fill(template.text, parts, whole, holes, definitions, values if root is not None else None)
-        return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
+        return _read(template, values, filled, uses, files.sources, root) if filled.values or plain else None
 
     return _variants(template, attempt)
 
@@ -61,7 +61,12 @@ def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tupl
 
 
 def _read(
-    template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
+    template: Source,
+    values: SourceText,
+    filled: Filled,
+    uses: Uses,
+    sources: Mapping[str, Source],
+    root: Node | None = None,
 ) -> Back | None:
     """What a template comes to; None where it cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
@@ -71,7 +76,9 @@ def _read(
     for segment in filled.segments:
         if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
             uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
-    return _ChartBack(template, result, values, filled, uses, sources)
+    back = _ChartBack(template, result, values, filled, uses, sources)
+    back.root = root
+    return back
 
 
 class _ChartBack(Back):
@@ -88,8 +95,12 @@ class _ChartBack(Back):
     ) -> None:
         super().__init__(template, result, values, filled, uses)
         self._sources = sources
+        self.root: Node | None = None
+        """All values, where they are not just those of the chart's own file."""
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        if self.root is not None:
+            return self._comes_to_with_values(self.root, edits, after)
         own = [edit for edit in edits if edit.source is self.template]
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
@@ -97,5 +108,15 @@ class _ChartBack(Back):
         made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
         if not made or len(own) + len(others) < len(edits):
             return False
-        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
-        return roots == [document.root.plain() for document in after.documents if document.root is not None]
+        return _plain_roots(made[0].result) == _plain_roots(after)
+
+    def _comes_to_with_values(self, root: Node, edits: Sequence[Edit], after: Source) -> bool:
+        root_after, defaults = with_edits(root, edits), self.defaults
+        if root_after is None or not isinstance(defaults, Source):
+            return False
+        made = fill_template(self.template, defaults, {}, ChartFiles(self._sources), root_after)
+        return bool(made) and _plain_roots(made[0].result) == _plain_roots(after)
+
+
+def _plain_roots(source: Source) -> list[object]:
+    return [document.root.plain() for document in source.documents if document.root is not None]

@@ -26,8 +26,8 @@ def make_built(
 ) -> Built:
     """What templates come to as one built object.
 
-    `given` are the files whose values stand in the place of the chart's own, the strongest first; `fixing` says
-    whether edits are led back.
+    `given` are the files whose values stand in the place of the chart's own, the strongest first: edits are mapped to
+    these files alone. `fixing` says whether edits are mapped to the chart and its own values.
     """
     template = variants[0].template
     back_of = {id(back.result): back for back in variants}
@@ -39,6 +39,12 @@ def make_built(
     def find_object(obj: Object) -> Object | None:
         back = back_of.get(id(obj.source))
         return None if back is None else back.find_object(obj)
+
+    def map_edits(edits: Sequence[Edit]) -> LedEdits | Withheld:
+        led = variants[0].lead_edits(edits) if fixing or given else Withheld("shared", detail=_CHANGES_CHART)
+        if fixing or isinstance(led, Withheld) or all(edit.source in given for edit in led.edits):
+            return led
+        return Withheld("shared", detail=_CHANGES_CHART)
 
     own = next(iter(given), None)
     files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
@@ -54,11 +60,11 @@ def make_built(
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=find_object,
-        map_edits=variants[0].lead_edits if fixing else (lambda edits: Withheld("shared", detail=_GIVEN)),
+        map_edits=map_edits,
     )
 
 
-_GIVEN = "it depends on a values file other than the chart's own"
+_CHANGES_CHART = "it would change the chart, which is installed with other values too"
 
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""

@@ -582,12 +582,15 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
     path = tmp_path / "chart" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(PROD, encoding="utf-8")
-    found = findings(nodelint, "--unsafe-fixes", "chart")
+    found = findings(nodelint, "chart")
     assert [line.rpartition("/")[2] for line in found if "unknown-value" in line] == [
         f"{path.name}:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
-        "did you mean `m5.large`?"
+        "did you mean `m5.large`? [fix]"
     ]
-    assert path.read_text(encoding="utf-8") == PROD, "there is no fix"
+    others = {file: file.read_text(encoding="utf-8") for file in tmp_path.rglob("*.*") if file.is_file()}
+    nodelint("check", "--fix", "--select", "unknown-value", "chart")
+    assert path.read_text(encoding="utf-8") == PROD.replace(", m5.larg]", "]")
+    assert {file for file, text in others.items() if file.read_text(encoding="utf-8") != text} == {path}
 
 
 @pytest.mark.parametrize(
