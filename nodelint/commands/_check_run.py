@@ -28,7 +28,7 @@ from nodelint.commands._lint_setup import judge_of, judging, known, prover_of, r
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
-from nodelint.model.messages import counted
+from nodelint.model.messages import PAIR, counted, say_nothing
 
 TYPE_CHECKING = False
 
@@ -266,8 +266,6 @@ def _nothing(run: _Run) -> NoReturn:
         if run.words.quiet:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
-        from nodelint.model.messages import PAIR, say_nothing
-
         only_stdin = run.found.stdin is not None and run.found.files == 1
         where = f"in {'standard input' if only_stdin else counted(run.found.files, 'file')}"
         # A path that is not there holds nothing that could be checked, and the error says so.
