@@ -119,11 +119,10 @@ def command(
     contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if not pools and any(form != "json" for form, _ in wanted):
-        if not found.unreadable:
-            echo(_say_nothing(settings.karpenter, found, gaps))
-    else:
+    if pools or all(form == "json" for form, _ in wanted):
         _give_out(wanted, resolutions, facts, None if types else 5)
+    elif not found.unreadable:
+        echo(_say_nothing(settings.karpenter, found, gaps))
     _end(found)
 
 
