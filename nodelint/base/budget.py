@@ -21,6 +21,8 @@ MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
 MOST_BYTES = 2_000_000
 """Bytes that the values of one part of a run may come to."""
+MORE_STEPS = "take more steps than nodelint goes"
+"""How a message ends that says so."""
 _RUN_STEPS = 20_000_000
 _RUN_BYTES = 2_000_000_000
 _SLICE_STEPS = 1000
@@ -140,7 +142,7 @@ class WorkBudget:
         steps = _round_up(-self.steps, _SLICE_STEPS)
         size = _round_up(-self.bytes, _SLICE_BYTES)
         if self.steps < 0 and self.steps + self._steps < 0:
-            raise BudgetSpent(f"{self._what} take more steps than nodelint goes")
+            raise BudgetSpent(f"{self._what} {MORE_STEPS}")
         if self.bytes < 0 and self.bytes + self._bytes < 0:
             raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
         steps, size = min(steps, self._steps), min(size, self._bytes)

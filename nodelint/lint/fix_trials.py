@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.inventory import Inventory
+from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
 from nodelint.model.documents import objects
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from nodelint.lint.results import Result
     from nodelint.model.manifest import Object
 
-_FEW_POOLS = 20
+_FEW_POOLS = 60
 """Pools that are judged anew with each object that changes: a finding may be about two pools, and a class that works
-lets its pools be compared."""
+lets its pools be compared. Where more may be compared, a run of fixes judges them all once it is made."""
 
 Build = Callable[[Sequence[Source]], Inventory]
 """What makes of files what the clusters get."""
@@ -192,13 +193,23 @@ class Trials:
         sources = {id(source): source for source in every}
         found = [obj for source in sources.values() for obj in objects(source, foreign=True, more=True)]
         pools = [obj for obj in found if isinstance(obj, NodePool)]
-        compared = pools if len(pools) <= _FEW_POOLS and own else []
-        ids.update(map(id, compared))
+        if own:
+            compared = _find_compared(pools, [pool for pool in pools if reads(pool)])
+            ids.update(map(id, compared))
         return list(filter(reads, found))
 
     def _plain(self, inventory: Inventory) -> Iterator[Source]:
         """Files whose code is judged beside what is built of them: templates of charts."""
         yield from (source for source in inventory.files if source.masked)
+
+
+def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> Sequence[NodePool]:
+    """The pools that rules compare with those that a fix affects; none of them where they are too many."""
+    if len(pools) <= _FEW_POOLS // 3:
+        return pools
+    alike = {(pool.weight or 0, str(taints(pool))) for pool in affected}
+    compared = [pool for pool in pools if (pool.weight or 0, str(taints(pool))) in alike]
+    return compared if len(compared) <= _FEW_POOLS else ()
 
 
 def count_said(report: Report) -> Counter[Mark]:

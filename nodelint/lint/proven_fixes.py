@@ -21,9 +21,11 @@ from nodelint.lint.fix_trials import (
     Tried,
     count_said,
     mark_of,
+    name_of,
     without_repetitions,
 )
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.model.manifest import NodePool
 from nodelint.rule.suppressions import Suppression
@@ -113,7 +115,7 @@ class Prover:
     def hold_together(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> bool:
         """Whether fixes that hold by themselves do so beside each other, by what is said once all are made."""
         known, now = count_said(before), count_said(after)
-        names = {name for _, name in known}
+        names = {name for _, name in known} | self._list_names()
         more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names}
         if more - self.following:
             return False
@@ -123,6 +125,12 @@ class Prover:
         first = Trials(self._first.files, self._request, self._first, self._build_changed, self._edited)
         changed = first.compare(inventory)
         return not self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
+
+    def _list_names(self) -> set[Name]:
+        """The objects that were there at first: a fix may be the first to let a rule speak of one."""
+        if self._first is None:
+            return set()
+        return {name_of(obj) for text in self._first.sources for obj in objects(text, foreign=True, more=True)}
 
     def find_moved(self, tried: Tried, request: LintRequest) -> set[Name] | None:
         """The objects that lose nodes by what was tried, beside the files as they were at first; None: not known."""

@@ -8,12 +8,14 @@ The functions that only those call lie in `cel.functions`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 
 from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
+from nodelint.apiserver.cel.text import bounded, find, split, strict_int
 from nodelint.apiserver.cel.text import expression as python_pattern
-from nodelint.apiserver.cel.text import find, split, strict_int
+from nodelint.base.budget import MORE_STEPS, RUN, BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +40,31 @@ class EvaluationError(Exception):
     """An evaluation that ended in an error, such as a key that is not there."""
 
 
+def evaluate(compiled: Any, variables: dict[str, Value]) -> Any:
+    """Return what the runtime makes of an expression. Raise `BudgetSpent` where it goes through too many values."""
+    RUN.draw(1, 0)
+    try:
+        return compiled.eval(data=variables)
+    except (RuntimeError, MemoryError):  # the runtime's own limits
+        raise BudgetSpent(TOO_LONG) from None
+
+
+def hold_to_growth(expression: str) -> None:
+    """Raise `Unsupported` for an expression whose texts or lists may grow beyond bounds.
+
+    The runtime counts what it goes through, and not what it makes. A variable that is mentioned n times makes n of
+    what it holds, as often as such variables stand in each other. A method that joins texts makes a text's square.
+    """
+    bare = re.sub(_TEXT, "''", expression)
+    growth = 1.0
+    for name, times in Counter(re.findall(_BINDS, bare)).items():
+        growth *= max(1.0, (len(re.findall(rf"(?<![\w.]){name}\b", bare)) - times) / times) ** times
+        if growth > _MOST_GROWTH:
+            raise Unsupported("the expression makes more than nodelint works out: its variables hold each other")
+    if len(re.findall(_JOINS, bare)) > _MOST_JOINS:
+        raise Unsupported(f"the expression joins or replaces texts more than {_MOST_JOINS} times")
+
+
 class Program:
     """One compiled expression over the variable `self`."""
 
@@ -51,19 +78,18 @@ class Program:
 
     def run(self, value: Value) -> Value:
         """Return the value with `self` being `value`. An evaluation error is a `Failed`."""
-        result = self._compiled.eval(data={"self": value})
+        return self.evaluate({"self": value})
+
+    def evaluate(self, variables: dict[str, Value]) -> Value:
+        """Return the value with these variables. An evaluation error is a `Failed`. Raise `BudgetSpent`."""
+        result = evaluate(self._compiled, variables)
         if result.type() == self._error:
             message = str(result.plain_value())
+            if MORE_STEPS in message:
+                raise BudgetSpent(TOO_LONG)
             if "not supported here" in message:
                 raise Unsupported(message)
             raise EvaluationError(message)
-        return result.plain_value()
-
-    def evaluate(self, variables: dict[str, Value]) -> Value:
-        """Return the value with these variables. An evaluation error is a `Failed`."""
-        result = self._compiled.eval(data=variables)
-        if result.type() == self._error:
-            raise EvaluationError(str(result.plain_value()))
         return result.plain_value()
 
     @property
@@ -106,6 +132,12 @@ class SubsetProgram(Program):
 _TEXT = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _METHOD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\("""
 _INT = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\("""
+
+_BINDS = r"\b(?:map|bind|optMap|optFlatMap|transformList|transformMap|transformMapEntry)\(\s*(\w+)\s*,"
+_JOINS = r"\.\s*(?:join|replace|format)\s*\("
+_MOST_GROWTH = 10_000
+_MOST_JOINS = 2
+TOO_LONG = f"its CEL expressions {MORE_STEPS}"
 
 _programs: dict[tuple[str, tuple[str, ...]], Program | Unsupported] = {}
 _matches: dict[tuple[str, str], bool] = {}
@@ -165,12 +197,13 @@ def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
     except NotInstalled:
         if found is None:
             raise Unsupported(f"the pattern `{pattern}` needs the package cel-expr-python") from None
-        return found.search(text) is not None
+        return bounded(pattern, text).search(text) is not None
     except EvaluationError as error:
         raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
 
 
 def _compile(expression: str, variables: tuple[str, ...]) -> Program:
+    hold_to_growth(expression)
     # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
     text = expression
     if "int(" in text:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from nodelint.apiserver.cel.text import expression, find, strict_int
+from nodelint.apiserver.cel.text import bounded, find, strict_int
 
 _SUFFIXES = {
     "n": Fraction(1, 10**9),
@@ -181,7 +181,7 @@ def _of_addresses(types: _Types) -> list[Any]:
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Return the matches of an RE2 pattern from left to right, at most `limit` of them unless it is negative."""
-    found = [match[0] for match in expression(pattern).finditer(text)]
+    found = [match[0] for match in bounded(pattern, text).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from nodelint.apiserver.cel.text import expression, strict_int
+from nodelint.apiserver.cel.text import bounded, degree, strict_int
+from nodelint.base.budget import WorkBudget
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,10 +30,17 @@ class Failure(Exception):
 
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<text>'(?:[^'\\\n]|\\['"\\])*'|"(?:[^"\\\n]|\\['"\\])*")|(?P<int>[0-9]+)(?![\w.])"""
+    r"""\s*+(?:(?P<text>'(?:[^'\\\n]|\\['"\\])*'|"(?:[^"\\\n]|\\['"\\])*")|(?P<int>[0-9]+)(?![\w.])"""
     r"""|(?P<name>[A-Za-z_]\w*)(?!['"])|(?P<sign>\|\||&&|[=!<>]=|[()\[\]{},:.!<>+?]))"""
 )
 _LARGEST = 2**63
+_MOST_DIGITS = 19
+_DEEPEST = 24
+"""Brackets, conditions and negations that stand in each other."""
+_MOST_LINKS = 300
+"""Fields, indexes, relations and sums of an expression: each is a call in a call."""
+_BUDGET = ""
+"""Where a scope holds the budget of an evaluation: no variable is called so."""
 _MACROS = ("all", "exists", "exists_one", "filter")
 _LITERALS = {"true": True, "false": False, "null": None}
 
@@ -42,11 +50,12 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
     step = _Parser(text).whole()
 
     def run(value: Value) -> Value:
+        budget = WorkBudget()
         try:
             _hold_to_values(value)
         except Failure as failure:  # counts where `self` is asked for
-            return step({"self": failure})
-        return step({"self": value})
+            return step({"self": failure, _BUDGET: budget})
+        return step({"self": value, _BUDGET: budget})
 
     return run
 
@@ -67,8 +76,8 @@ def _hold_to_values(value: Value) -> None:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    while text[at:].strip():
+    at, end = 0, len(text.rstrip())
+    while at < end:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
             raise OutsideSubset
@@ -83,6 +92,8 @@ class _Parser:
         self.tokens = list(_tokens(text))
         self.at = 0
         self.bound: list[str] = []
+        self.depth = 0
+        self.links = 0
 
     def whole(self) -> Step:
         step = self.choice()
@@ -102,7 +113,27 @@ class _Parser:
         if not self.take(sign):
             raise OutsideSubset
 
+    def nested(self, part: Callable[[], Step]) -> Step:
+        """Return a part that stands in another one. Raise OutsideSubset where these are too deep."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise OutsideSubset
+        step = part()
+        self.depth -= 1
+        return step
+
+    def link(self, *signs: str) -> str:
+        """Return the next token if it is one that goes on from what is before it."""
+        sign = self.take(*signs)
+        self.links += bool(sign)
+        if self.links > _MOST_LINKS:
+            raise OutsideSubset
+        return sign
+
     def choice(self) -> Step:
+        return self.nested(self.conditional)
+
+    def conditional(self) -> Step:
         condition = self.disjunction()
         if not self.take("?"):
             return condition
@@ -125,25 +156,25 @@ class _Parser:
 
     def relation(self) -> Step:
         left = self.sum()
-        while sign := self.take("==", "!=", "<", "<=", ">", ">=", "in"):
+        while sign := self.link("==", "!=", "<", "<=", ">", ">=", "in"):
             left = _relation(sign, left, self.sum())
         return left
 
     def sum(self) -> Step:
         left = self.unary()
-        while self.take("+"):
+        while self.link("+"):
             left = _added(left, self.unary())
         return left
 
     def unary(self) -> Step:
         if not self.take("!"):
             return self.member()
-        inner = self.unary()
+        inner = self.nested(self.unary)
         return lambda scope: not _boolean(inner(scope))
 
     def member(self) -> Step:
         step = self.primary()
-        while sign := self.take(".", "["):
+        while sign := self.link(".", "["):
             if sign == "[":
                 step = _indexed(step, self.choice())
                 self.expect("]")
@@ -175,6 +206,9 @@ class _Parser:
         if name == "startsWith" and len(given) == 1:
             return lambda scope: _text(target(scope)).startswith(_text(given[0](scope)))
         if name == "matches" and len(given) == 1:
+            kind, token = self.tokens[self.at - 2]
+            if kind == "text" and degree(token[1:-1]) is None:
+                raise OutsideSubset
             return _matched(target, given[0])
         raise OutsideSubset
 
@@ -205,7 +239,7 @@ class _Parser:
         if kind == "text":
             text = re.sub(r"\\(.)", r"\1", token[1:-1])
             return lambda scope: text
-        if kind == "int" and int(token) < _LARGEST:
+        if kind == "int" and len(token) <= _MOST_DIGITS and int(token) < _LARGEST:
             number = int(token)
             return lambda scope: number
         if kind != "name":
@@ -241,7 +275,7 @@ class _Parser:
     def presence(self) -> Step:
         """`has(a.b.c)`: whether `c` is in what is before it."""
         step, name = self.primary(), ""
-        while self.take("."):
+        while self.link("."):
             step, name = _selected(step, name) if name else step, self.name()
         if not name:
             raise OutsideSubset
@@ -285,6 +319,7 @@ def _macro(name: str, target: Step, variable: str, condition: Step) -> Step:
         items = target(scope)
         if not isinstance(items, dict | list):
             raise Failure("only a list or a map has items")
+        scope[_BUDGET].spend(len(items))
         return [{**scope, variable: item} for item in items]
 
     if name in ("all", "exists"):
@@ -306,7 +341,7 @@ def _relation(sign: str, left: Step, right: Step) -> Step:
     if sign in ("==", "!="):
         return lambda scope: _equal(left(scope), right(scope)) is (sign == "==")
     if sign == "in":
-        return lambda scope: _within(left(scope), right(scope))
+        return lambda scope: _within(left(scope), right(scope), scope)
 
     def compare(scope: Mapping[str, Any]) -> bool:
         a, b = left(scope), right(scope)
@@ -356,7 +391,7 @@ def _matched(target: Step, pattern: Step) -> Step:
     def match(scope: Mapping[str, Any]) -> bool:
         text = _text(target(scope))
         try:
-            return expression(_text(pattern(scope))).search(text) is not None
+            return bounded(_text(pattern(scope)), text).search(text) is not None
         except ValueError as error:
             raise Failure(str(error)) from None
 
@@ -375,8 +410,9 @@ def _equal(a: Value, b: Value) -> bool:
     return isinstance(a, bool) is isinstance(b, bool) and bool(a == b)
 
 
-def _within(value: Value, holder: Value) -> bool:
+def _within(value: Value, holder: Value, scope: Mapping[str, Any]) -> bool:
     if isinstance(holder, list):
+        scope[_BUDGET].spend(len(holder))
         if isinstance(value, str):
             return value in holder  # equal to nothing but the same text
         return any(_equal(value, item) for item in holder)

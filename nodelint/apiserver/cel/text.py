@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from nodelint.base.budget import MORE_STEPS, BudgetSpent
+
 
 def strict_int(text: str) -> int:
     """Return a decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
@@ -16,13 +18,55 @@ def strict_int(text: str) -> int:
 
 def find(text: str, pattern: str) -> str:
     """Return the leftmost match of an RE2 pattern, empty where there is none."""
-    match = expression(pattern).search(text)
+    match = bounded(pattern, text).search(text)
     return match[0] if match else ""
 
 
 def split(text: str, separator: str) -> list[str]:
     """Return the parts between separators; with an empty separator the characters."""
     return text.split(separator) if separator else list(text)
+
+
+_MOST_TRIES = 10_000_000
+"""Steps that Python may take over a text: its expressions go back, which RE2's do not."""
+_REPEAT = (
+    r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|(?P<open>\()|(?P<close>\))"
+    r"|(?P<or>\|)|(?P<sign>[*+]|\{[0-9]+(?:,[0-9]*)?\})"
+)
+
+
+def bounded(pattern: str, text: str) -> re.Pattern[str]:
+    """Return the pattern for Python, like `expression`. Raise BudgetSpent where it may go over a text too often."""
+    found = expression(pattern)
+    steps = degree(pattern)
+    if steps is None or max(len(text), 2) ** steps > _MOST_TRIES:
+        raise BudgetSpent(f"its regular expressions {MORE_STEPS}")
+    return found
+
+
+@cache
+def degree(pattern: str) -> int | None:
+    """Return how often a pattern may go over a text, as a power of its length; None where that has no bound.
+
+    It has none where what repeats holds what repeats, or alternatives: these may part one text in many ways.
+    """
+    signs, inner = 0, [False]
+    closed = False
+    """Whether the part before is a group that holds a repeated part, or alternatives."""
+    for token in re.finditer(_REPEAT + "|.", pattern, re.DOTALL):
+        if token["sign"]:
+            if closed:
+                return None
+            signs += 1
+            inner[-1] = True
+        elif token["open"]:
+            inner.append(False)
+        elif token["or"]:
+            inner[-1] = True
+        closed = bool(token["close"]) and len(inner) > 1 and inner.pop()
+        if closed:
+            inner[-1] = True
+    return signs + 1
 
 
 @cache

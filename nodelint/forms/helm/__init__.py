@@ -175,4 +175,5 @@ def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str,
         return None
     from nodelint.forms.helm.other_files import read_other_files
 
-    return os.path.abspath(chart), read_other_files(chart)
+    chart = os.path.abspath(chart)
+    return chart, read_other_files(chart)

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nodelint.apiserver.cel import NOT_INSTALLED
+from nodelint.apiserver.cel import NOT_INSTALLED, Unsupported, hold_to_growth
+from nodelint.apiserver.cel import evaluate as run_expression
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
@@ -89,6 +90,10 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
     except ImportError:
         raise NoRuntime(NOT_INSTALLED) from None
     try:
+        hold_to_growth(text)
+    except Unsupported as error:
+        raise NoRuntime(str(error)) from None
+    try:
         program = environment.compile(text)
     except Exception as error:  # the runtime raises bare RuntimeErrors
         raise NotCompiled(_shorten_message(str(error))) from None
@@ -96,7 +101,7 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
         raise NotCompiled(f"it yields a {str(program.return_type()).lower()}, not an int or a double")
 
     def evaluate(variables: dict[str, object]) -> int:
-        result = program.eval(data=variables)
+        result = run_expression(program, variables)
         if result.type() == errors:
             raise NoNumber(f"ends in an error ({_error(str(result.plain_value()))})")
         return _whole(result.plain_value())
