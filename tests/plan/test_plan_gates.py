@@ -1,4 +1,4 @@
-"""A static pool without room for a spare node: the feature gate TerminateFirstDrift decides, wherever it is stated."""
+"""A static pool without room for a spare node: the gate TerminateFirstDrift decides, wherever it is stated."""
 
 from __future__ import annotations
 
