@@ -133,14 +133,16 @@ def write_values_files(folder: Path, count: int) -> None:
 
 
 def write_vendored_charts(folder: Path, count: int) -> None:
-    """A pair beside charts that make none."""
+    """A pair beside charts that make none, and name Karpenter."""
     inputs.write_pairs(folder, 1)
     for n in range(count):
         home = folder / "charts" / f"app-{n}"
         inputs.write_text(home / "Chart.yaml", f"apiVersion: v2\nname: app-{n}\nversion: 1.0.0\n")
         inputs.write_text(home / "values.yaml", "replicas: 2\nimage: {tag: one}\n")
         text = inputs.DEPLOYMENT.format(n=n).replace("replicas: 2", "replicas: {{ .Values.replicas }}")
-        inputs.write_text(home / "templates" / "app.yaml", text)
+        inputs.write_text(home / "templates" / "app.yaml", f"# on nodes of karpenter\n{text}")
+        text = "# beside karpenter\napiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\n"
+        inputs.write_text(home / "templates" / "service.yaml", text)
 
 
 def write_terraform(folder: Path, count: int) -> None:

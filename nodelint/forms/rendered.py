@@ -207,6 +207,8 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
     names = {os.path.abspath(source.path) for source in found.sources}
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)}
     for built_text in built:
+        if not any(part in seen and part not in names for part in built_text.parts):
+            continue
         for source in _list_sources(built_text):
             if not isinstance(source, Source) or id(source) in have:
                 continue

@@ -184,9 +184,9 @@ def read_inventory(
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
     that of `FormRun`.
     """
-    inventory = _build_found(found, rendering, each_release)
+    inventory = build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
-        inventory = _build_found(found, rendering, each_release)
+        inventory = build_found(found, rendering, each_release)
     return note_unread(found, inventory)
 
 
@@ -201,7 +201,8 @@ def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
     return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *notes.found))))
 
 
-def _build_found(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
+def build_found(found: Discovery, rendering: Rendering | None = None, each_release: bool = False) -> Inventory:
+    """Build what `read_inventory` builds, for whom files that cannot be read are named elsewhere."""
     with LeftOutNotes(_left_out) as notes:
         inventory = _read_and_build(found, rendering, each_release)
     return _with_gaps(inventory, notes)

@@ -101,9 +101,10 @@ class Replacement:
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
+        files = _list_files(read)
         for world in _worlds(self._built):
             before = len(made.told)
-            _World(world, setup, read, map_objects, shared).judge(made, known)
+            _World(world, setup, files, map_objects, shared).judge(made, known)
             known.places.update((result.rule.name, result.span) for result in made.told[before:])
             for result in made.told[before:]:
                 holders.setdefault(_fix_mark(result), []).extend(world)
@@ -111,7 +112,7 @@ class Replacement:
         known.add(made.told)
         for world in self._settled_worlds(setup):
             before = len(made.told)
-            _World(world, setup, read, map_objects, shared, settled=True).judge(made, known)
+            _World(world, setup, files, map_objects, shared, settled=True).judge(made, known)
             known.add(made.told[before:])
         return made
 
@@ -197,6 +198,18 @@ class _Known:
         self.mistakes.update(map(_mistake, results))
 
 
+class _AllFiles(NamedTuple):
+    """The ids of the files whose findings are wanted, and the paths of all files with objects, with these."""
+
+    asked: Collection[int]
+    with_objects: Sequence[tuple[str, Sequence[Object]]]
+
+
+def _list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> _AllFiles:
+    by_path = [(_path(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
+    return _AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
+
+
 class _World:
     """What is built for one cluster, and the files that are no part of it."""
 
@@ -204,7 +217,7 @@ class _World:
         self,
         built: list[Built],
         setup: RuleSetup,
-        read: tuple[Sequence[Source], Sequence[Source]],
+        files: _AllFiles,
         map_objects: ObjectMap,
         shared: set[str],
         settled: bool = False,
@@ -219,12 +232,10 @@ class _World:
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
-        self._read = read
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}
-        around = [source for source in (*read[0], *read[1]) if _path(source) not in parts]
-        self._around = [obj for source in around for obj in objects(source, foreign=True)]
-        self._asked = {id(source) for source in read[0]}
+        self._around = [obj for path, found in files.with_objects if path not in parts for obj in found]
+        self._asked = files.asked
 
     def judge(self, made: BuiltOutcome, known: _Known) -> None:
         """Add what is found, less what is known and said already."""

@@ -61,9 +61,10 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     chosen = session.choose(was.found), lint.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
+    switched_off = _list_switched_off(was, new)
     plan = make_each(
-        _side(was, new),
-        _side(new, was),
+        _side(was, new, switched_off[0]),
+        _side(new, was, switched_off[1]),
         options,
         lambda old, new: _own_options(options, (old, new), chosen, named),
         unread,
@@ -72,8 +73,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
     if not unread.files:
-        absent = _list_switched_off(was, new) | _list_switched_off(new, was)
-        trees = trees_of((was, new), absent, plan.options, request.discover)
+        trees = trees_of((was, new), switched_off[0] | switched_off[1], plan.options, request.discover)
         plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
     add_workloads(was.found, lint.rules, lint.selection, was.inventory.objects())
     then = lint._replace(target=lint.target._replace(choose=chosen[0]), context_sources=was.beside)
@@ -209,33 +209,37 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
     return tuple(found)
 
 
-def _side(read: Read, other: Read) -> Side:
-    return Side(applied(read, other), read.beside, read.root, _list_switched_off(read, other))
+def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
+    return Side(applied(read, other), read.beside, read.root, switched_off)
 
 
-def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
-    """The ids of objects that a block of code makes on the other side, and not on this one.
+def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
+    """The ids of objects of each side that a block of code makes on the other one, and not there.
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """
-    rows = TABLE.of_languages((*read.found.seen, *other.found.seen))
+    rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
     if not rows:
-        return frozenset()
+        return frozenset(), frozenset()
 
     def place(side: Read, address: BlockAddress) -> BlockAddress:
         return address._replace(path=os.path.relpath(address.path, side.root)) if side.root else address
 
-    ours, others = (
+    sides = [
         [
             (obj, place(side, address), is_off)
             for objects in (list(side.inventory.objects(foreign=True)),)
             for row in rows
             for obj, address, is_off in row.load().find_addresses(objects, side.found.sources)
         ]
-        for side in (read, other)
+        for side in (was, new)
+    ]
+    made = [{address for _, address, is_off in found if not is_off} for found in sides]
+    before, after = (
+        frozenset(id(obj) for obj, address, is_off in ours if is_off and address in others)
+        for ours, others in zip(sides, reversed(made), strict=True)
     )
-    made = {address for _, address, is_off in others if not is_off}
-    return frozenset(id(obj) for obj, address, is_off in ours if is_off and address in made)
+    return before, after
 
 
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:

@@ -82,7 +82,12 @@ def applied(mine: Read, other: Read) -> Inventory:
         return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
     taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
-    own_files = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
+    own = {path for built in inventory.built for path in built.replaces}
+    own_files = [
+        source
+        for source in inventory.files
+        if os.path.abspath(source.path) in own or not _is_left_out(source, mine, folders, taken)
+    ]
     return inventory._replace(files=own_files)
 
 
@@ -92,7 +97,7 @@ def _absolute(read: Read) -> str:
 
 def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
     place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
-    if place not in taken or any(os.path.abspath(source.path) in built.replaces for built in mine.inventory.built):
+    if place not in taken:
         return False
     folder = os.path.dirname(place)
     return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)

@@ -72,7 +72,10 @@ def holds_unknown(obj: Object) -> bool:
 
 def is_known(obj: Object) -> bool:
     """Whether an object is known as a whole: what the API server says of another one is not certain."""
-    return not (obj.partial or obj.source.masked or holds_unknown(obj))
+    if obj.partial or holds_unknown(obj):
+        return False
+    # What stands in another text, such as a heredoc, is read as it is where no code is in or around it.
+    return not obj.source.masked or (bool(obj.document.host) and not codes_of(obj, whole=True))
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:

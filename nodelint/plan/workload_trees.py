@@ -49,7 +49,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
 def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover) -> Tree | None:
     from nodelint.fit.tree import Tree
-    from nodelint.inventory import read_inventory
+    from nodelint.inventory import build_found
     from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS, ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
@@ -63,7 +63,7 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover
         return None
     context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
-    more = read_inventory(discover(side.paths, PATTERN_WITH_SCALERS))
+    more = build_found(discover(side.paths, PATTERN_WITH_SCALERS))
     cluster_objects = [
         o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
     ]

@@ -367,3 +367,17 @@ def test_json_says_the_same(nodelint: Run, tmp_path: Path) -> None:
     assert (pool["launchesNothing"], pool["replaced"], pool["held"]) == ("`limits.cpu` is 0", "all", True)
     assert pool["heldBy"] == "none can be launched in their place"
     assert pool["pace"] == []
+
+
+@pytest.mark.parametrize("role", ("KarpenterNodeRole-x", "${var.role}"))
+def test_a_class_in_a_heredoc_that_was_refused_had_no_nodes(nodelint: Run, tmp_path: Path, role: str) -> None:
+    for side, name in (("old", "''"), ("new", role)):
+        blocks = [
+            f'resource "kubectl_manifest" "{kind}" {{\n  yaml_body = <<YAML\n{text}YAML\n}}\n'
+            for kind, text in (("pool", POOL), ("class", CLASS.replace("KarpenterNodeRole-x", name)))
+        ]
+        write_files(tmp_path / side, {"main.tf": 'variable "role" { default = "r" }\n' + "".join(blocks)})
+    done = nodelint("plan", "--old", "old", "new")
+    assert done.returncode == 0, done.stdout
+    assert "the API server refuses EC2NodeClass web as it was" in done.stdout
+    assert NONE in done.stdout

@@ -21,6 +21,8 @@ ROWS = [
     "fit, vendored charts",
     "fit, workloads",
     "plan, overlay",
+    "plan, terragrunt",
+    "plan, vendored charts",
     "hash, instances of a terraform module",
     "strict, files",
 ]

@@ -10,6 +10,7 @@ from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
 from nodelint.forms.helm.fill import fill_template
+from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
 from nodelint.forms.lib.chart_places import CHART
@@ -83,7 +84,9 @@ def _fill_all(
 def _fill(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """A template with values; nothing where nodelint breaks down over it."""
+    """A template with values; nothing where that fails, or where it makes objects of other kinds."""
+    if makes_other_kinds(template):
+        return ()
     return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
@@ -147,8 +150,13 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}
     found = []
+    asked: set[str] = set()
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
+        if path in asked:
+            continue
+        if path is not None:
+            asked.add(path)
         vendored = vendored_files(source) if source.may_be_template and path is None else []
         for folder in (path, *beside(path)) if path is not None else vendored:
             if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):

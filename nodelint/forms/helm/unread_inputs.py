@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.forms.helm.charts import DefinedNames, find_undefined_include
+from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, templates_around
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.registry import HELM
@@ -24,7 +25,7 @@ _MOST_FILES = 20_000
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
     """The absolute paths of the files of charts that objects stand in, or are built of."""
-    paths = [source.path for source in sources if source.may_be_template]
+    paths = [source.path for source in sources if source.may_be_template and not makes_other_kinds(source)]
     paths += [part for built in builds for part in built.parts]
     charts = {chart for path in map(os.path.abspath, paths) if (chart := chart_of(path)) is not None}
     for count, path in enumerate(_list_charts(charts)):

@@ -30,6 +30,7 @@ def find_addresses(
     """
     modules = Modules(sources)
     files: dict[str, str | None] = {}
+    blocks: dict[tuple[str, int], str] = {}
     for obj in objects:
         at = span_of(written_place(obj.node))
         path = os.path.abspath(at.source.path)
@@ -37,7 +38,9 @@ def find_addresses(
         block = _find_block(file, at.start) if file is not None else None
         try:
             if file is not None and block is not None:
-                yield obj, BlockAddress(path, *block.names), _explain_none(file, block, modules)
+                if (path, block.start) not in blocks:
+                    blocks[path, block.start] = _explain_none(file, block, modules)
+                yield obj, BlockAddress(path, *block.names), blocks[path, block.start]
             elif file is None:
                 path = os.path.abspath(chart_of(path) or path)
                 if path not in files:
