@@ -10,11 +10,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
+    from nodelint.forms.requests import InstallChart
     from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
@@ -56,6 +57,13 @@ def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -
     return including_templates.find_including_templates(sources, seen)
 
 
+def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
+    """The releases of charts by commands of helm."""
+    from nodelint.forms.helm import command_releases
+
+    return command_releases.install_known_charts(charts, sources)
+
+
 def may_fill(sources: Sequence[Source]) -> bool:
     """Whether a template of a chart may be among sources."""
     return any(source.may_be_template for source in sources)
@@ -67,6 +75,7 @@ def render(run: FormRun) -> None:
         from nodelint.forms.helm.filled_charts import filled_charts
 
         run.built += filled_charts(run.sources, run.applied, run.each_release)
+        run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)
 
 
 def owns(path: str) -> bool:

@@ -42,11 +42,17 @@ def filled_charts(
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
-    installed = {release.path for release in releases}
+    of_defaults = {release.path: release.unread for release in releases if not release.given}
+    releases = [release for release in releases if release.given]
+    installed = {release.path for release in releases} - of_defaults.keys()
     for path, (values, templates) in charts.items():
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
-            yield made._replace(values=next(iter(own_roots(values)), None), is_installed=path in installed)
+            yield made._replace(
+                values=next(iter(own_roots(values)), None),
+                is_installed=path in installed,
+                unread=of_defaults.get(path),
+            )
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
@@ -57,7 +63,7 @@ def filled_charts(
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
-            yield made._replace(release=number, values=release.root)
+            yield made._replace(release=number, values=release.root, unread=release.unread)
 
     yield from _fill_overlay_releases(charts, files, overlays, each_release)
     for template in (source for source in sources if source.may_be_template):
@@ -106,7 +112,7 @@ def _fill_overlay_releases(
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
-            made = make_built(variants, values, release.given)._replace(values=release.root)
+            made = make_built(variants, values, release.given)._replace(values=release.root, unread=release.unread)
             yield lead_through(made, release.overlay)
 
 

@@ -12,6 +12,7 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
 from nodelint.forms.lib.values import merged, read, values_root
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source, SourceText
 from nodelint.text.missing import text_of
 from nodelint.text.nodes import MappingEntry
@@ -71,12 +72,14 @@ class RepositoryTree(NamedTuple):
 class ChartRelease(NamedTuple):
     """A release of a chart: the path of the chart's own values, the files that give others, and all values.
 
-    The strongest of the files is the first.
+    The strongest of the files is the first. `unread` says which further values it takes that cannot be read. One that
+    gives no values is a release with the defaults.
     """
 
     path: str
     given: tuple[SourceText, ...]
     root: Node
+    unread: Gap | None = None
 
 
 class ValuesLayer(NamedTuple):
