@@ -106,7 +106,9 @@ def command(
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
+    # What a chart makes of its defaults is not there where each release gives it other values.
+    made = (o for o in (*judged, *of_auto_mode) if o.source.built is None or not o.source.built.is_installed)
+    pools_read = (o for o in made if isinstance(o, NodePool))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)

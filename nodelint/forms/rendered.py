@@ -80,7 +80,7 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
-    `is_installed`: the defaults of a chart which something among the files installs with values of its own, each time.
+    `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
     `unread`: it is filled with further values, which cannot be read and may change anything.
 
     `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects

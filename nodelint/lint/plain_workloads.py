@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.lint.judging import ObjectMap, RuleSetup
     from nodelint.lint.results import Result
-    from nodelint.model.manifest import Object
     from nodelint.text import Source
 
 

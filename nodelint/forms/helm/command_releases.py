@@ -21,7 +21,9 @@ _COMMAND = re.compile(
     r"(?i:(?<![\w./-])helm|\$[({]helm[)}])(?:[ \t]+-[^\n;&|]{0,200}?|[ \t]+secrets|[ \t]+diff)?"
     r"[ \t]+(?:upgrade|install|template)\b[^\n;&|]{0,4000}"
 )
-_FOLDER = re.compile(r"(?:\b(?:cd|pushd)[ \t]+|\b(?:working-directory|working_directory|workingDirectory):[ \t]*)(\S+)")
+_FOLDER = re.compile(
+    r"(?:\b(?:cd|pushd)[ \t]+|\b(?:working-directory|working_directory|workingDirectory):[ \t]*)(\S+)"
+)
 _VARIABLE_BEFORE = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$[({][^(){}]*[)}]|\$\w+)/")
 _LARGEST = 1 << 20
 _MOST_FOLDERS = 20_000
@@ -42,10 +44,9 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
     by_path = {os.path.abspath(source.path): source for source in sources}
     for top, folders in by_top.items():
         counts = dict.fromkeys(folders, 0)
-        scripts = [*_list_scripts(top), *(source for source in sources if _may_provision(source, top))]
-        for source in scripts:
+        for source in _list_scripts(top):
             if "upgrade" in source.text or "install" in source.text or "template" in source.text:
-                for release in _read_script(source, folders, RepositoryTree(top, by_path, False, [])):
+                for release in read_script(source, folders, RepositoryTree(top, by_path, False, [])):
                     counts[release.folder] += 1
                     if counts[release.folder] <= MOST_RELEASES:
                         yield release
@@ -58,14 +59,8 @@ def _find_outer_folder(folder: str) -> str:
     return folder
 
 
-def _may_provision(source: Source, top: str) -> bool:
-    language = TABLE.of_language(source.path)
-    inside = os.path.abspath(source.path).startswith(os.path.join(top, ""))
-    return language is not None and inside and "helm" in source.text
-
-
 def _list_scripts(top: str) -> Iterator[Source]:
-    """The scripts, Makefiles and workflows below a folder that name helm."""
+    """The scripts, Makefiles, workflows and provisioners below a folder that name helm."""
     for count, (folder, folders, names) in enumerate(gate.walk(top)):
         if count >= _MOST_FOLDERS:
             note_limit(top, _MOST_FOLDERS, "folders, in which commands of helm are looked for", 0)
@@ -74,17 +69,18 @@ def _list_scripts(top: str) -> Iterator[Source]:
         for name in sorted(names):
             path = os.path.join(folder, name)
             below = os.path.relpath(path, top).replace(os.sep, "/")
-            if not may_be_script(below):
+            provisions = below.endswith(TABLE.endings)
+            if not provisions and not may_be_script(below):
                 continue
             try:
                 data = gate.read(path, _LARGEST, within=top)
             except OSError:
                 continue
-            if b"helm" in data or b"HELM" in data:
+            if (b"helm" in data or b"HELM" in data) and (not provisions or b"local-exec" in data):
                 yield Source(os.path.relpath(path).replace(os.sep, "/"), data.decode(errors="replace"))
 
 
-def _read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
+def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
     """The releases of charts by the commands of a text."""
     text = _join_folded(join_lines(source.text))
     around = os.path.dirname(os.path.abspath(source.path))
@@ -126,7 +122,7 @@ def _find_charts(words: Sequence[str], charts: Sequence[str], folders: Sequence[
     return []
 
 
-_FOLDED = re.compile(r"(?m)^([ ]*)(?:- +)?[\w-]+:[ \t]*>[-+\d]*[ \t]*\n((?:\1[ ]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)")
+_FOLDED = re.compile(r"(?m)^([ ]*)(?:- +|(?:- +)?[\w-]+:[ \t]*)>[-+\d]*[ \t]*\n((?:\1[ ]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)")
 
 
 def _join_folded(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
@@ -25,15 +25,13 @@ _SETTERS = ("--set", "--set-string")
 _FILES = ("-f", "--values")
 _UNREAD = ("--set-file", "--set-literal", "--reuse-values", "--reset-then-reuse-values")
 _WITH_A_WORD = (
-    *("--set-json", "--version", "--set-file", "--set-literal", "-n", "--namespace", "--kube-context", "--kubeconfig"),
-    *("--timeout", "--repo", "--history-max", "--description", "--post-renderer", "--output", "-o", "--username"),
-    *("--password", "--ca-file", "--cert-file", "--key-file", "--keyring", "--kube-apiserver", "--kube-token"),
+    *("--set-json", "--version", "--set-file", "--set-literal", "-n", "--namespace", "--kube-context", "--repo"),
+    *("--kubeconfig", "--timeout", "--history-max", "--description", "--post-renderer", "--output", "-o"),
+    *("--username", "--password", "--ca-file", "--cert-file", "--key-file", "--keyring", "--kube-apiserver"),
 )
 _ALL_ARGUMENTS = re.compile(r"\"?\$(?:[@*]|\{(?:[@*]|\w+\[[@*]\])[^}]*\})\"?$")
 _REDIRECTION = re.compile(r"\d?>")
-_BEGINNING = ("helm", "upgrade")
-_MOST_WORDS = 2
-"""A release and a chart."""
+_ALL_WORDS = ("helm", "upgrade", "NAME", "CHART")
 _HEREDOC = r"<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n((?s:.{0,20000}?\n))[ \t]*\2[ \t]*(?:\n|\Z)"
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
@@ -119,7 +117,7 @@ class HelmCommand:
             elif name in _UNREAD:
                 self._miss(word, at)
             index += 1
-        if len(self.words) > len(_BEGINNING) + _MOST_WORDS and variables:
+        if len(self.words) > len(_ALL_WORDS) and variables:
             self._miss(*variables[-1])  # a variable beside a release and a chart holds flags
         return [*files, *settings]
 

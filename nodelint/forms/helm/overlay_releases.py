@@ -14,7 +14,10 @@ from nodelint.text import Node, Source, SourceText
 
 
 class OverlayRelease(NamedTuple):
-    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values."""
+    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values.
+
+    One that gives no values is a release with the defaults.
+    """
 
     path: str
     given: tuple[SourceText, ...]
@@ -38,8 +41,7 @@ def find_overlay_releases(
             for source in given:
                 texts = [source] if source is not overlay.source else _list_files(overlay, root)
                 files.update((id(text), text) for text in texts)
-            if files:
-                yield OverlayRelease(path, tuple(files.values()), root, overlay, unread)
+            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread)
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

@@ -30,7 +30,7 @@ _OF_ENVIRONMENT = re.compile(
     r"|\.github/(?:workflows|actions)/[^\n]*\.ya?ml|\.circleci/[^\n]*\.ya?ml"
     r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
-_WITHOUT_ENDING = re.compile(r"(?:^|/)(?:bin|scripts?|hack|tools|ci|\.ci|deploy\w*)/(?:[^/\n]*/)*[\w-]+$|(?:^|/)tiltfile$")
+_WITHOUT_ENDING = re.compile(r"(?:^|/)(?:bin|scripts?|hack|tools|ci|\.ci|deploy\w*)/(?:[^/\n]*/)*[\w-]+$")
 """Programs without an ending, by the folder that they stand in."""
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
