@@ -260,7 +260,7 @@ HELM = FormRow(
     folders=("templates",),
     answers=("InstallChart",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
-    installing_words=("helm upgrade", "helm install", "helm template"),
+    installing_words=("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io"),
     command="helm",
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
 )
@@ -279,7 +279,7 @@ TERRAFORM = FormRow(
     hosts=("tf", "tofu", "hcl", "opentofu"),
     styles=("hcl", "hcl-blocks"),
     answers=("FillTemplate",),
-    installing_words=("helm_release", "enable_karpenter"),
+    installing_words=("helm_release", "enable_karpenter", "argocd_application"),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
 )

@@ -63,6 +63,15 @@ def as_hcl(values: Files) -> str:
     return "{ settings = { " + ", ".join([*lines, f"featureGates = {{ staticCapacity = {gate} }}"]) + " } }"
 
 
+def as_manifest(before: str, values: Files, after: str = "") -> str:
+    """A resource of Terraform that makes a HelmRelease."""
+    chart = f'chart = {{ spec = {{ chart = "karpenter", version = "{NEWEST}" }} }}'
+    kind = "kubernetes_manifest" if before.startswith("manifest") else "kubectl_manifest"
+    head = 'apiVersion = "helm.toolkit.fluxcd.io/v2", kind = "HelmRelease", metadata = { name = "karpenter" }'
+    spec = f"spec = {{ {chart}, values = {as_hcl(values)} }}"
+    return f'resource "{kind}" "karpenter" {{\n  {before}{{ {head}, {spec} }}{after}\n}}\n'
+
+
 def indented(text: str, by: int) -> str:
     return textwrap.indent(text, " " * by)
 
@@ -285,6 +294,38 @@ FORMS: dict[str, Callable[[Files], Files]] = {
         "chart/Chart.yaml": "apiVersion: v2\nname: nodes\nversion: 0.1.0\ndependencies:\n"
         f"  - {{name: karpenter, version: {NEWEST}, repository: 'oci://public.ecr.aws/karpenter'}}\n",
         "chart/values.yaml": f"karpenter:\n{indented(as_yaml(v), 2)}",
+    },
+    "HelmChart of k3s": lambda v: {
+        "chart.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: karpenter}\nspec:\n"
+        f"  chart: oci://public.ecr.aws/karpenter/karpenter\n  version: {NEWEST}\n"
+        f"  valuesContent: |-\n{indented(as_yaml(v), 4)}"
+    },
+    "HelmChartConfig of k3s": lambda v: {
+        "chart.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: karpenter}\nspec:\n"
+        f"  chart: oci://public.ecr.aws/karpenter/karpenter\n  version: {NEWEST}\n",
+        "config.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: karpenter}\nspec:\n"
+        f"  valuesContent: |-\n{indented(as_yaml(v), 4)}",
+    },
+    "Release of Crossplane": lambda v: {
+        "release.yaml": "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: karpenter}\nspec:\n"
+        "  forProvider:\n    chart: {name: karpenter, repository: 'oci://public.ecr.aws/karpenter', "
+        f"version: {NEWEST}}}\n    values:\n{indented(as_yaml(v), 6)}"
+    },
+    "Fleet": lambda v: {
+        "fleet.yaml": "defaultNamespace: karpenter\nhelm:\n  chart: oci://public.ecr.aws/karpenter/karpenter\n"
+        f"  version: {NEWEST}\n  values:\n{indented(as_yaml(v), 4)}"
+    },
+    "kubernetes_manifest": lambda v: {
+        "main.tf": as_manifest("manifest = ", v),
+    },
+    "kubectl_manifest of yamlencode": lambda v: {
+        "main.tf": as_manifest("yaml_body = yamlencode(", v, ")"),
+    },
+    "argocd_application": lambda v: {
+        "main.tf": 'resource "argocd_application" "karpenter" {\n  metadata {\n    name = "karpenter"\n  }\n  spec {\n'
+        '    source {\n      repo_url = "public.ecr.aws/karpenter"\n      chart = "karpenter"\n'
+        f'      target_revision = "{NEWEST}"\n      helm {{\n        values = yamlencode({as_hcl(v)})\n'
+        "      }\n    }\n  }\n}\n"
     },
     "Deployment": deployment,
 }

@@ -130,10 +130,11 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by commands of helm."""
-    from nodelint.forms.helm import commands
+    """The installations of Karpenter's controller by commands of helm, and by objects that stand for these."""
+    from nodelint.forms.helm import commands, controller_objects
 
-    return commands.find_installs(source, files)
+    yield from commands.find_installs(source, files)
+    yield from controller_objects.find_installs(source, files)
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
