@@ -260,7 +260,10 @@ HELM = FormRow(
     folders=("templates",),
     answers=("InstallChart",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
-    installing_words=("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io"),
+    installing_words=(
+        *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
+        "karpenter/karpenter",
+    ),
     command="helm",
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
 )

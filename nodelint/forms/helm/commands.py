@@ -37,8 +37,12 @@ _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by `helm install` and `helm upgrade` in a text."""
-    if is_readme(source.path) or source.path.endswith(_FOR_READERS):
+    """The installations by `helm install` and `helm upgrade` in a text.
+
+    What a README tells people to run may not be all that they run.
+    """
+    for_readers = is_readme(source.path)
+    if source.path.endswith(_FOR_READERS) and not for_readers:
         return
     text, tree = join_lines(source.text), files.tree(source)
     for command in helm_commands(text):
@@ -46,7 +50,8 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
         if "#" not in text[begins : command.start()] and re.match(
             r"helm\s+(?:upgrade|install|template)\b", command[0]
         ):
-            yield _read_install(HelmCommand(source, text, command.start(), command.end(), tree))
+            install = _read_install(HelmCommand(source, text, command.start(), command.end(), tree))
+            yield install._replace(is_complete=False) if for_readers else install
 
 
 def _read_install(command: HelmCommand) -> ControllerInstall:
