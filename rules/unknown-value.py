@@ -1,12 +1,12 @@
 r"""A value of a well-known label that no instance type, or no offer of one, has: it can never match.
 
-Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
+Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list together with
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
 family of the newest generation or a size of the last two, which may be newer than what nodelint knows). While the
 catalogue is older than 60 days, a size such as `112xlarge` and a family of a category that it does not have are a
-warning, too. A `NotIn` of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an error wherever it
-stands: the controller never marks the NodePool ready.
+warning, too. A `NotIn` of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an
+error wherever it stands: the controller never marks the NodePool ready.
 
 Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
 are not known offline; they are judged by their form alone.
@@ -73,6 +73,9 @@ from nodelint.api import (
 
 MOST_SHOWN = 20
 
+MOST_VALUES = 8
+"""A key with more values than these has no list of them in a message."""
+
 
 @rule(
     on=NodePool,
@@ -117,6 +120,10 @@ def _finding(
     unit = labels.unit_of(item.key)
     refused = controller.label_value_fault(text) is not None
     mac = item.key in (keys.INSTANCE_TYPE, keys.FAMILY) and text.startswith(catalog.MAC)
+    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
+    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
+    is_open = growing and context.has_old_types and catalog.may_be_new(item.key, text, context.catalog)
+    newer |= is_open
     hint = None
     if mac:
         hint = "Karpenter never launches mac instances: it asks EC2 for x86_64 and arm64 only"
@@ -126,14 +133,13 @@ def _finding(
         hint = f"it needs Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
         hint = form
+    elif near is None and not item.is_label and (few := _few_values(item, context)):
+        hint = few
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not (wholly or is_open or item.is_label):
         hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
-    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
-    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
-    is_open = growing and context.has_old_types and catalog.may_be_new(item.key, text, context.catalog)
-    newer |= is_open
+    ways = _suggest_removal(item) if wholly else _drop_values(item, [value, *others])
     shown = text if text.strip() == near else messages.short(text, 20)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
@@ -146,7 +152,7 @@ def _finding(
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         note=_tell_date(context, newer) if growing else None,
         help=hint,
-        suggestions=[] if changes or is_open else _suggest_removal(item) if wholly else _drop_values(item, [value, *others]),
+        suggestions=[] if changes or is_open else ways,
     )
 
 
@@ -155,10 +161,21 @@ def _say_known(message: str, is_open: bool) -> str:
     return message.replace("no instance type has", "no known instance type has", 1) if is_open else message
 
 
+def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
+    """The values of a key that has few, such as architectures; None where it has many, or they are not known."""
+    known = sorted(labels.known_values(item.key, context.catalog) or (), key=labels.natural)
+    if not 0 < len(known) <= MOST_VALUES:
+        return None
+    return f"the values of {labels.name_of(item.key)} are {', '.join(f'`{value}`' for value in known)}"
+
+
 def _tell_date(context: Context, newer: bool) -> str:
     """Up to which day the types are known, of whose names AWS adds more."""
     open_end = "whether AWS has added it since is not known: " if newer else ""
-    return f"{open_end}nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
+    known = (
+        f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
+    )
+    return f"{open_end}{known}"
 
 
 def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manifest.Value]) -> list[Suggestion]:
@@ -214,9 +231,6 @@ def _split(item: pool_requirements.PoolRequirement, text: str, context: Context)
 
 def _edits(item: pool_requirements.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
-    try:
-        if near in item.texts:
-            return edits.remove(value.node)
-        return edits.set_value(value.node, near)
-    except edits.NotEditable:
-        return []
+    if near in item.texts:
+        return edits.if_editable(edits.remove, value.node)
+    return edits.if_editable(edits.set_value, value.node, near)

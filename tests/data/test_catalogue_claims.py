@@ -132,7 +132,7 @@ def test_fractions_of_gpus(check: Check, families: str, severity: str | None) ->
     assert [value for value, _ in answer] == ([severity] if severity else [])
 
 
-def disrupted(budgets: str, after: str = "30s") -> str:
+def disrupted(budgets: str, after: str = "10s") -> str:
     block = f"  disruption:\n    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: {after}\n"
     return nodepool().replace("  template:", f"{block}    budgets: {budgets}\n  template:", 1)
 

@@ -162,6 +162,7 @@ def test_a_described_type_is_a_row_of_the_catalogue_and_refresh_keeps_it(
     nodelint: Run, tmp_path: Path, front: Front
 ) -> None:
     from nodelint.ec2.merge import joined
+
     front.on("DescribeInstanceTypes", listed("InstanceTypes", [SMALL]))
     ec2 = boto3.client("ec2", "us-east-1", endpoint_url=front.url, aws_access_key_id="a", aws_secret_access_key="b")
     answer = {"InstanceTypes": ec2.describe_instance_types()["InstanceTypes"]}
@@ -179,7 +180,9 @@ def test_a_described_type_is_a_row_of_the_catalogue_and_refresh_keeps_it(
     assert found.labels("m5.large") == Catalog.bundled().labels("m5.large")
     brought = tmp_path / "types.json"
     front.on("DescribeInstanceTypes", listed("InstanceTypes", [{**SMALL, "InstanceType": "t9.large"}]))
-    front.on("DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", [{**PLACE, "InstanceType": "t9.large"}]))
+    front.on(
+        "DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", [{**PLACE, "InstanceType": "t9.large"}])
+    )
     assert nodelint("refresh", "--catalog", "--output", str(brought), env=env(front)).returncode == 0
     both = Catalog(joined(made, parse_snapshot(brought.read_bytes())))
     assert {"t9.small", "t9.large", "m5.large"} <= set(both.names)

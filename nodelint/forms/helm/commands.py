@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
-from nodelint.forms.lib.chart_commands import helm_commands, join_lines
+from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, find_commands, join_lines
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting, read_setting_text
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.lib.values import merged
@@ -45,11 +45,9 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     if source.path.endswith(_FOR_READERS) and not for_readers:
         return
     text, tree = join_lines(source.text), files.tree(source)
-    for command in helm_commands(text):
+    for command in find_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
-        if "#" not in text[begins : command.start()] and re.match(
-            r"helm\s+(?:upgrade|install|template)\b", command[0]
-        ):
+        if "#" not in text[begins : command.start()] and re.match(INSTALLS, command[0]):
             install = _read_install(HelmCommand(source, text, command.start(), command.end(), tree))
             yield install._replace(is_complete=False) if for_readers else install
 
@@ -59,7 +57,7 @@ def _read_install(command: HelmCommand) -> ControllerInstall:
     layers = command.read()
     source, start = command.source, command.start
     where = Node(source, start, start, "mapping", "flow")
-    found = make_install(where, "a helm command", command.version, layers, command.unread is None)
+    found = make_install(where, HELM_COMMAND, command.version, layers, command.unread is None)
     return found._replace(at=Span(source, start, start + len("helm upgrade")))
 
 

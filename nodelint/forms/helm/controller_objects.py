@@ -64,7 +64,9 @@ def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -
         return
     layers = [*_merge(spec.get("valuesContent"), tree), *_merge(spec.get("values"), tree)]
     name = text_of(root.find("metadata", "name"))
-    for other in (other for source in files.sources if "HelmChartConfig" in source.text for other in files.roots(source)):
+    for other in (
+        other for source in files.sources if "HelmChartConfig" in source.text for other in files.roots(source)
+    ):
         if text_of(other.get("kind")) == "HelmChartConfig" and text_of(other.find("metadata", "name")) == name:
             layers += _merge(other.find("spec", "valuesContent"), tree)
     settings = spec.get("set")
