@@ -168,9 +168,9 @@ def _list_perhaps_new(pool: NodePool, context: Context) -> Iterator[Node]:
         if item.operator == "In" and item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE):
             for value in item.values:
                 text = value.text if isinstance(value.text, str) else ""
-                if text in slips and catalog.may_be_new(item.key, text, context.catalog):
-                    if labels.nearest_value(item.key, text, context.catalog) is None:
-                        yield value.node
+                may_be_new = text in slips and catalog.may_be_new(item.key, text, context.catalog)
+                if may_be_new and labels.nearest_value(item.key, text, context.catalog) is None:
+                    yield value.node
 
 
 def _clash(pool: NodePool, context: Context) -> Findings:

@@ -108,9 +108,7 @@ def command(
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    # What a chart makes of its defaults is not there where each release gives it other values.
-    made = (o for o in (*judged, *of_auto_mode) if o.source.built is None or not o.source.built.is_installed)
-    pools_read = (o for o in made if isinstance(o, NodePool))
+    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_replaced(o))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)
@@ -127,6 +125,11 @@ def command(
     else:
         _give_out(wanted, resolutions, facts, None if types else 5)
     _end(found)
+
+
+def _is_replaced(pool: NodePool) -> bool:
+    """Whether a pool is what a chart makes of its defaults, and each release of the chart gives other values."""
+    return pool.source.built is not None and pool.source.built.is_installed
 
 
 def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:

@@ -45,9 +45,9 @@ def judge_plain_workloads(
     outcome = judge_objects(narrow, workloads, [*around, *made], (), lambda _: map_objects)
     of_source = {id(text): built_text for built_text in built for text in built_text.texts}
     judged = {id(workload) for workload in workloads}
-    kept = [result for result in results if result.rule.name not in names or id(result.object) not in judged]
+    others = [result for result in results if result.rule.name not in names or id(result.object) not in judged]
     found = (result._replace(finding=_lead(result.finding, of_source)) for result in outcome.results)
-    return [*kept, *(result for result in found if id(result.span.source) not in of_source)]
+    return [*others, *(result for result in found if id(result.span.source) not in of_source)]
 
 
 def _lead(finding: Finding, built_of: dict[int, Built]) -> Finding:

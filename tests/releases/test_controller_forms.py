@@ -323,7 +323,8 @@ FORMS: dict[str, Callable[[Files], Files]] = {
         "main.tf": as_manifest("yaml_body = yamlencode(", v, ")"),
     },
     "argocd_application": lambda v: {
-        "main.tf": 'resource "argocd_application" "karpenter" {\n  metadata {\n    name = "karpenter"\n  }\n  spec {\n'
+        "main.tf": 'resource "argocd_application" "karpenter" {\n'
+        '  metadata {\n    name = "karpenter"\n  }\n  spec {\n'
         '    source {\n      repo_url = "public.ecr.aws/karpenter"\n      chart = "karpenter"\n'
         f'      target_revision = "{NEWEST}"\n      helm {{\n        values = yamlencode({as_hcl(v)})\n'
         "      }\n    }\n  }\n}\n"
@@ -376,7 +377,8 @@ UNREAD = {
         "values.yaml.gotmpl": "settings:\n  minValuesPolicy: {{ .Values.policy }}\n",
     },
     "template of a helmfile": {
-        "helmfile.yaml.gotmpl": f"releases:\n  - name: karpenter\n    chart: karpenter/karpenter\n    version: {NEWEST}\n"
+        "helmfile.yaml.gotmpl": "releases:\n  - name: karpenter\n    chart: karpenter/karpenter\n"
+        f"    version: {NEWEST}\n"
         "    values:\n      - values/{{ .Environment.Name }}.yaml\n"
     },
     "file of Fleet that is elsewhere": {

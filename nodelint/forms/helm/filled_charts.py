@@ -48,9 +48,10 @@ def filled_charts(
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
-    of_defaults = {release.path: release.unread for release in (*releases, *of_overlays) if not release.given}
+    every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
+    of_defaults = {release.path: release.unread for release in every if not release.given}
     releases = [release for release in releases if release.given]
-    installed = {release.path for release in (*releases, *of_overlays)} - of_defaults.keys()
+    installed = {release.path for release in every} - of_defaults.keys()
     for path, (values, templates) in charts.items():
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
@@ -78,6 +79,11 @@ def filled_charts(
             made = make_built(variants, values, overlaid.given)
             made = made._replace(values=overlaid.root, unread=overlaid.unread)
             yield lead_through(made, overlaid.overlay)
+    yield from _fill_vendored(sources, files)
+
+
+def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Built]:
+    """The templates of charts within others, with the values that these give."""
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
             variants = _fill(template, found.defaults, {}, files, found.root)
