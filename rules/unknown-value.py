@@ -163,10 +163,11 @@ def _say_known(message: str, is_open: bool) -> str:
 
 def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
     """The values of a key that has few, such as architectures; None where it has many, or they are not known."""
-    known = sorted(labels.known_values(item.key, context.catalog) or (), key=labels.natural)
+    known = labels.known_values(item.key, context.catalog) or ()
     if not 0 < len(known) <= MOST_VALUES:
         return None
-    return f"the values of {labels.name_of(item.key)} are {', '.join(f'`{value}`' for value in known)}"
+    shown = ", ".join(f"`{value}`" for value in sorted(known, key=labels.natural))
+    return f"the values of {labels.name_of(item.key)} are {shown}"
 
 
 def _tell_date(context: Context, newer: bool) -> str:

@@ -107,9 +107,8 @@ def command(
     say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)
-    # Of several releases the newest: an explanation is of one.
     pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_replaced(o))
-    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
+    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}  # an explanation is of one
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
@@ -119,11 +118,10 @@ def command(
     contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if not pools and any(form != "json" for form, _ in wanted):
-        if not found.unreadable:
-            echo(_say_nothing(settings.karpenter, found, gaps))
-    else:
+    if pools or all(form == "json" for form, _ in wanted):
         _give_out(wanted, resolutions, facts, None if types else 5)
+    elif not found.unreadable:
+        echo(_say_nothing(settings.karpenter, found, gaps))
     _end(found)
 
 

@@ -330,8 +330,8 @@ class _World:
                 withheld = withheld or edits
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
-        if led.edits or not finding.edits:
-            withheld = None  # without a fix, none is withheld
+        if led.edits or suggestions:
+            withheld = None  # an edit is offered
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 
     def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:

@@ -100,8 +100,8 @@ def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path
         put(tmp_path, text, name)
     assert "judged from its templates and values; to judge the result:" in nodelint("check").stdout
     put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
-    said = nodelint("check").stdout
-    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in said
+    output = nodelint("check").stdout
+    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in output
 
 
 WRONG = {

@@ -555,6 +555,6 @@ def test_old_and_bare_metal_types_that_nothing_excludes_are_one_finding(
     both = ["old-generations", "bare-metal-left"]
     results = check(text, select=both).results
     assert {result.rule.name for result in results} == expected
-    answer = [result.finding.note for result in results if "left as well" in str(result.finding.note)]
+    answer = [result.finding.note for result in results if "allowed as well" in str(result.finding.note)]
     assert bool(answer) == ("old-generations" in expected and not limits)
     assert bool(check(text, select=["bare-metal-left"]).results) == (not limits)  # asked for by its name

@@ -128,7 +128,10 @@ class UserData:
         )
 
     def root(self, part: Part) -> Node | None:
-        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
+        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read.
+
+        Raise `BudgetSpent` if the time of the run is up.
+        """
         if part.start not in self._roots:
             try:
                 self._roots[part.start] = compose(self.text[part.start : part.end], self.node.source.path)
