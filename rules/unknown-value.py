@@ -150,7 +150,7 @@ def _finding(
         also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
-        note=_tell_date(context, newer) if growing else None,
+        note=_tell_date(context, is_open) if growing else None,
         help=hint,
         suggestions=[] if changes or is_open else ways,
     )
@@ -170,9 +170,9 @@ def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> st
     return f"the values of {labels.name_of(item.key)} are {shown}"
 
 
-def _tell_date(context: Context, newer: bool) -> str:
+def _tell_date(context: Context, is_open: bool) -> str:
     """Up to which day the types are known, of whose names AWS adds more."""
-    open_end = "whether AWS has added it since is not known: " if newer else ""
+    open_end = "whether AWS has added it since is not known: " if is_open else ""
     known = (
         f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
     )
