@@ -3,9 +3,10 @@ r"""A value of a well-known label that no instance type, or no offer of one, has
 Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list together with
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
-family of the newest generation or a size of the last two, which may be newer than what nodelint knows). A `NotIn`
-of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an error wherever it
-stands: the controller never marks the NodePool ready.
+family of the newest generation or a size of the last two, which may be newer than what nodelint knows). While the
+catalogue is older than 60 days, a size such as `112xlarge` and a family of a category that it does not have are a
+warning, too. A `NotIn` of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an
+error wherever it stands: the controller never marks the NodePool ready.
 
 Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
 are not known offline; they are judged by their form alone.
@@ -119,6 +120,10 @@ def _finding(
     unit = labels.unit_of(item.key)
     refused = controller.label_value_fault(text) is not None
     mac = item.key in (keys.INSTANCE_TYPE, keys.FAMILY) and text.startswith(catalog.MAC)
+    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
+    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
+    is_open = growing and context.has_old_types and catalog.may_be_new(item.key, text, context.catalog)
+    newer |= is_open
     hint = None
     if mac:
         hint = "Karpenter never launches mac instances: it asks EC2 for x86_64 and arm64 only"
@@ -132,23 +137,28 @@ def _finding(
         hint = few
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
-    elif near is None and not wholly and not item.is_label:
+    elif near is None and not (wholly or is_open or item.is_label):
         hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
-    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
-    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
+    ways = _suggest_removal(item) if wholly else _drop_values(item, [value, *others])
+    shown = text if text.strip() == near else messages.short(text, 20)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
         at=value.node,
-        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, others),
+        message=_say_known(_message(item, shown, near, others), is_open),
         severity="error" if (wholly and not newer) or refused else "warning",
         edits=changes,
         also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
-        note=_tell_date(context) if growing else None,
+        note=_tell_date(context, is_open) if growing else None,
         help=hint,
-        suggestions=[] if changes else _suggest_removal(item) if wholly else _drop_values(item, [value, *others]),
+        suggestions=[] if changes or is_open else ways,
     )
+
+
+def _say_known(message: str, is_open: bool) -> str:
+    """A message that says of a value only that it is not known, where AWS may have added it."""
+    return message.replace("no instance type has", "no known instance type has", 1) if is_open else message
 
 
 def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
@@ -160,9 +170,13 @@ def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> st
     return f"the values of {labels.name_of(item.key)} are {shown}"
 
 
-def _tell_date(context: Context) -> str:
+def _tell_date(context: Context, is_open: bool) -> str:
     """Up to which day the types are known, of whose names AWS adds more."""
-    return f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
+    open_end = "whether AWS has added it since is not known: " if is_open else ""
+    known = (
+        f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
+    )
+    return f"{open_end}{known}"
 
 
 def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manifest.Value]) -> list[Suggestion]:

@@ -1,6 +1,9 @@
 """Make nodelint/data/catalog.json from a clone of the Karpenter AWS provider.
 
     python tools/make_catalog.py --karpenter-checkout ../karpenter-provider-aws
+    python tools/make_catalog.py --described types.json
+
+The second adds types that are newer than the page, as EC2 describes them (`aws ec2 describe-instance-types`).
 
 The clone (bare or not) needs its release tags. Read are: the published page of instance types (labels and
 resources of every type), the provider's tables of network limits, network bandwidth and on-demand prices.
@@ -11,12 +14,19 @@ release had another value or none, the snapshot says so under `changes`.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
+from typing import Any
 
-from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot, snapshot_text
+from nodelint.ec2 import instance_types
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.merge import joined
+from nodelint.ec2.snapshot import Change, Origin, Row, Snapshot, parse_snapshot, snapshot_text
 from nodelint.model.releases import Version
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -194,14 +204,52 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
     )
 
 
+def add_described(snapshot: Snapshot, described: Sequence[Mapping[str, Any]], day: str) -> Snapshot:
+    """Add the types that a snapshot lacks, of items of `InstanceTypes` as `aws ec2 describe-instance-types` has them.
+
+    Raises ValueError, naming type and field, for one that EC2 would not describe so.
+    """
+    known = Catalog(snapshot)
+    made = [instance_types.row(item, known) for item in described if item.get("InstanceType") not in known]
+    rows = sorted(row for row in made if row is not None)
+    new = Snapshot(
+        origin="EC2's description of newer types",
+        date=day,
+        sources=(Origin("newer instance types", "ec2:DescribeInstanceTypes", day),),
+        labels=instance_types.LABELS,
+        resources=instance_types.RESOURCES,
+        priced=instance_types.PRICED,
+        changes=instance_types.changes((row[0] for row in rows), known),
+        rows=rows,
+    )
+    return joined(snapshot, new) if rows else snapshot
+
+
+def add_file(output: Path, described: Path, day: str) -> int:
+    """Add the types that a file describes to the snapshot that is there; return how many it lacked."""
+    old = parse_snapshot(output.read_bytes())
+    made = add_described(old, json.loads(described.read_text(encoding="utf-8"))["InstanceTypes"], day)
+    output.write_text(snapshot_text(made), encoding="utf-8")
+    return len(made.rows) - len(old.rows)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--karpenter-checkout", type=Path, required=True, metavar="DIR")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--karpenter-checkout", type=Path, metavar="DIR")
+    source.add_argument(
+        "--described", type=Path, metavar="FILE", help="add the types of `aws ec2 describe-instance-types` in a file"
+    )
+    parser.add_argument("--day", default=date.today().isoformat(), help="the day on which EC2 described the types")
     parser.add_argument("--release", default="v1.14.1", help="release tag whose tables are read")
     parser.add_argument("--docs", default="1d927085d", help="revision that holds the page of instance types")
     parser.add_argument("--page", default="website/content/en/v1.14/reference/instance-types.md")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
+    if options.described is not None:
+        count = add_file(options.output, options.described, options.day)
+        print(f"{options.output}: {count} instance types more", file=sys.stderr)
+        return 0
     snapshot = make(Checkout(options.karpenter_checkout), options.release, options.docs, options.page)
     options.output.write_text(snapshot_text(snapshot), encoding="utf-8")
     print(

@@ -107,9 +107,8 @@ def command(
     say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)
-    # Of several releases the newest: an explanation is of one.
-    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
-    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
+    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_replaced(o))
+    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}  # an explanation is of one
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
@@ -124,6 +123,11 @@ def command(
     elif not found.unreadable:
         echo(_say_nothing(settings.karpenter, found, gaps))
     _end(found)
+
+
+def _is_replaced(pool: NodePool) -> bool:
+    """Whether a pool is what a chart makes of its defaults, and each release of the chart gives other values."""
+    return pool.source.built is not None and pool.source.built.is_installed
 
 
 def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:

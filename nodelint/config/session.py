@@ -245,7 +245,7 @@ class Session:
         # Who names the releases in a flag does not ask how long they are supported.
         today = None if choose is None else self.today
         target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
-        return target._replace(assumed=not settings.karpenter_named)
+        return target._replace(assumed=not settings.karpenter_named, day=self.today)
 
     def _stated(self, found: Discovery) -> StatedSettings:
         from nodelint.releases.settings import INSTALLING, StatedSettings

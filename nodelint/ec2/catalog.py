@@ -542,6 +542,24 @@ def is_newer_name(name: str, catalog: Catalog) -> bool:
     return int(found[2]) >= newest - int("." in name and gets_sizes)
 
 
+_SHAPE_OF_FAMILY = re.compile(r"[a-z]{1,3}[0-9]{1,2}[a-z]{0,5}(?:-[a-z0-9]{1,12})?")
+_SHAPE_OF_SIZE = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
+
+
+def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
+    """Return whether a size, family or type has the shape of one that AWS may add: of a new size or category.
+
+    `is_newer_name` knows those of categories that the catalogue has.
+    """
+    if key == SIZE:
+        return _SHAPE_OF_SIZE.fullmatch(value) is not None
+    family, dot, size = value.partition(".")
+    if _SHAPE_OF_FAMILY.fullmatch(family) is None or (dot and _SHAPE_OF_SIZE.fullmatch(size) is None):
+        return False
+    category = _NAME.fullmatch(f"{family}.large")
+    return category is not None and not catalog.values(CATEGORY).get(category[1], NONE)
+
+
 def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
     """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
     found = {}

@@ -92,7 +92,11 @@ class Tree:
         self._unread = unread
         self._built_in = [EmptyPool(resolution) for resolution in built_in]
         self._unjudged = unjudged
-        pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
+        pools = (
+            EmptyPool(resolution, policies(resolution.pool))
+            for resolution in resolutions
+            if not _is_given_other_values(resolution.pool)
+        )
         self.pools = sorted(pools, key=lambda pool: pool.order)
         for pool in self.pools:
             pool.beside = self.pools
@@ -152,14 +156,17 @@ class Tree:
         if ignored is None and other is not None and not (taken or is_here):
             ignored = other
         unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
+        taking = [verdict for verdict in verdicts if verdict.fits]
+        if taking and all(_unread_values(verdict.pool) is not None for verdict in taking):
+            unknown = (*unknown, *filter(None, [_unread_values(taking[0].pool)]))
         unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
+        unread = unread or (None if taken else next(filter(None, map(_unread_values, pools)), None))
         if unread is not None:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
         crowding = None
         if not (elsewhere or unread is not None or workload.is_daemon):
-            taking = [verdict for verdict in verdicts if verdict.fits]
             crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
             crowding = crowding or find_beyond_limits(workload, pod, taking)
         return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding)
@@ -357,6 +364,21 @@ def _shape_of(pod: Pod) -> object:
         tuple((plain(term.expressions), term.fields) for term in pod.terms),
         tuple(plain(term.expressions) for term in pod.preferred),
     )
+
+
+def _is_given_other_values(pool: NodePool) -> bool:
+    """Whether a pool is what the defaults of a chart make, and each release of the chart gives other values."""
+    built = pool.source.built
+    return built is not None and built.is_installed
+
+
+def _unread_values(pool: EmptyPool) -> Gap | None:
+    """Why it is not known what a pool is: the chart that makes it takes values that cannot be read."""
+    built = pool.pool.source.built
+    unread = built.unread if built is not None else None
+    if built is None or unread is None:
+        return None
+    return unknown_fact(pool.pool.name_node, f"{unread.reason} ({unread.file_place})")
 
 
 def nearness(path: str, other: str) -> int:

@@ -79,7 +79,8 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
-    `is_installed`: the defaults of a chart which something among the files installs with values of its own.
+    `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
+    `unread`: it is filled with further values, which cannot be read and may change anything.
 
     `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
     where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
@@ -116,6 +117,7 @@ class Built(NamedTuple):
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
     is_installed: bool = False
+    unread: Gap | None = None
     values: Node | None = None
 
     @property

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nodelint.forms.lib.chart_values import ValuesLayer
+    from nodelint.model.finding import Span
     from nodelint.text import Node, Source
 
 
@@ -26,10 +27,14 @@ class ApplyFolder(NamedTuple):
 
 
 class InstallChart(NamedTuple):
-    """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first."""
+    """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first.
+
+    `unread` is the place of further values that cannot be read.
+    """
 
     folder: str
     layers: Sequence[ValuesLayer]
+    unread: Node | Span | None = None
 
 
 class FillTemplate(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from nodelint.files.file_kinds import is_readme
 from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, container_settings, controller_containers
@@ -16,6 +17,8 @@ def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
     """Return all installations of the controller that the files state."""
     files = ControllerFiles(sources)
     found = [install for source in sources if KARPENTER_CHART in source.text for install in _read(source, files)]
+    stated = [install for install in found if not is_readme(install.at.source.path)]
+    found = stated or found  # what people are told to run counts where nothing runs it
     used = {os.path.abspath(text.path) for install in found for text in install.files}
     plain = [source for source in sources if "settings:" in source.text and os.path.abspath(source.path) not in used]
     for row in TABLE.rows if plain else ():

@@ -174,7 +174,7 @@ def lint(
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
-        raw, requested = more.told, more.objects
+        raw, requested = _with_plain_workloads(setup, built, sources, context_sources, more.told, pause), more.objects
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
     results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
@@ -184,6 +184,22 @@ def lint(
     unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
     unjudged = len(unread) + _count_broken(sources)
     return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
+
+
+def _with_plain_workloads(
+    setup: RuleSetup,
+    built: Sequence[Built],
+    sources: Sequence[Source],
+    context_sources: Sequence[Source],
+    results: list[Result],
+    pause: Callable[[], None],
+) -> list[Result]:
+    """Results with what is said of workloads in plain files, where any are read."""
+    if not any("workloads" in rule.tags for rule in setup.running):
+        return results
+    from nodelint.lint.plain_workloads import judge_plain_workloads
+
+    return judge_plain_workloads(setup, built, sources, context_sources, results, judge_in_turn(pause))
 
 
 def _count_broken(sources: Sequence[Source]) -> int:

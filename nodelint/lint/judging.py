@@ -179,7 +179,7 @@ def start_run(
         context, cache = RecordingContext, memory.for_release(target.releases)
         cache.begin(
             (target.schemas, target.facts, *setup.running),
-            (frozenset(rules), frozenset(reporting), setup.strict, target.today),
+            (frozenset(rules), frozenset(reporting), setup.strict, target.today, target.day),
         )
     return ReleaseRun(
         target,

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     AnyObject = TypeVar("AnyObject", bound=Object)
 
 
+_OLD_TYPES = 60
+"""Days after which a family or size that is not known may be new."""
+
+
 class Context(ObjectRelations):
     """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
 
@@ -93,6 +97,14 @@ class Context(ObjectRelations):
     def today(self) -> int | None:
         """The day of the run, in days since 1970, where files state the releases; None else."""
         return self._target.today
+
+    @property
+    def has_old_types(self) -> bool:
+        """Whether the facts about instance types are so old that a type which they lack may be a new one."""
+        from nodelint.model.support import day_number
+
+        day = self._target.day
+        return day is not None and day - day_number(self.catalog.date) > _OLD_TYPES
 
     @property
     def chosen(self) -> Chosen | None:

@@ -23,7 +23,7 @@ class Target(NamedTuple):
     `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
     the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
     files state of the controller's settings. `today` is the day of the run, in days since 1970, where files state the
-    releases (`chosen`).
+    releases (`chosen`), and `day` in any case where there is a run.
     """
 
     karpenter: Version
@@ -36,6 +36,7 @@ class Target(NamedTuple):
     chosen: Chosen | None = None
     assumed: bool = False
     """Whether nothing names or states the release, so that the newest known is taken."""
+    day: int | None = None
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import boto3
 import pytest
 
+from nodelint import data
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import parse_snapshot
 from tests.ec2_front import FEW, PLACE, SMALL, Front, error, listed
@@ -153,3 +156,33 @@ def test_what_comes_along_is_shown_with_its_age(nodelint: Run, tmp_path: Path, r
     nodelint("refresh", "--catalog", env=env(region))
     report = json.loads(nodelint("snapshot", "show", "--format", "json", env=env(region)).stdout)
     assert report["instanceTypes"] == 1 and report["bundled"]
+
+
+def test_a_described_type_is_a_row_of_the_catalogue_and_refresh_keeps_it(
+    nodelint: Run, tmp_path: Path, front: Front
+) -> None:
+    from nodelint.ec2.merge import joined
+
+    front.on("DescribeInstanceTypes", listed("InstanceTypes", [SMALL]))
+    ec2 = boto3.client("ec2", "us-east-1", endpoint_url=front.url, aws_access_key_id="a", aws_secret_access_key="b")
+    answer = {"InstanceTypes": ec2.describe_instance_types()["InstanceTypes"]}
+    described, output = tmp_path / "described.json", tmp_path / "catalog.json"
+    described.write_text(json.dumps(answer), encoding="utf-8")
+    bundled = Path(data.__file__).with_name("catalog.json").read_bytes()
+    output.write_bytes(bundled)
+    tool = importlib.import_module("tools.make_catalog")
+    assert tool.add_file(output, described, "2026-11-01") == 1
+    assert tool.add_file(output, described, "2026-11-02") == 0
+    made = parse_snapshot(output.read_bytes())
+    assert made.date == "2026-11-01"
+    found = Catalog(made)
+    assert found.labels("t9.small")["karpenter.k8s.aws/instance-memory"] == "2048"
+    assert found.labels("m5.large") == Catalog.bundled().labels("m5.large")
+    brought = tmp_path / "types.json"
+    front.on("DescribeInstanceTypes", listed("InstanceTypes", [{**SMALL, "InstanceType": "t9.large"}]))
+    front.on(
+        "DescribeInstanceTypeOfferings", listed("InstanceTypeOfferings", [{**PLACE, "InstanceType": "t9.large"}])
+    )
+    assert nodelint("refresh", "--catalog", "--output", str(brought), env=env(front)).returncode == 0
+    both = Catalog(joined(made, parse_snapshot(brought.read_bytes())))
+    assert {"t9.small", "t9.large", "m5.large"} <= set(both.names)

@@ -199,7 +199,7 @@ LIMITS = {
     GAP: """
         forms/argocd/application_sets.py:MOST_APPLICATIONS forms/lib/chart_values.py:MOST_RELEASES
         forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
-        forms/helm/kindless_templates.py:_MOST_FILES
+        forms/helm/kindless_templates.py:_MOST_FILES forms/helm/command_releases.py:_MOST_FOLDERS
         forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
         forms/external/roots.py:_MOST_FILES forms/helm/unread_inputs.py:_MOST_FILES
         forms/terraform/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
@@ -254,6 +254,7 @@ LIMITS = {
     # a larger file is passed over by what looks for more about objects; that it exists is not said
     SIZE: """
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
+        forms/helm/command_releases.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/helm/kindless_templates.py:_LARGEST
         forms/kustomize/overlays.py:_LARGEST
         commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST

@@ -63,6 +63,15 @@ def as_hcl(values: Files) -> str:
     return "{ settings = { " + ", ".join([*lines, f"featureGates = {{ staticCapacity = {gate} }}"]) + " } }"
 
 
+def as_manifest(before: str, values: Files, after: str = "") -> str:
+    """A resource of Terraform that makes a HelmRelease."""
+    chart = f'chart = {{ spec = {{ chart = "karpenter", version = "{NEWEST}" }} }}'
+    kind = "kubernetes_manifest" if before.startswith("manifest") else "kubectl_manifest"
+    head = 'apiVersion = "helm.toolkit.fluxcd.io/v2", kind = "HelmRelease", metadata = { name = "karpenter" }'
+    spec = f"spec = {{ {chart}, values = {as_hcl(values)} }}"
+    return f'resource "{kind}" "karpenter" {{\n  {before}{{ {head}, {spec} }}{after}\n}}\n'
+
+
 def indented(text: str, by: int) -> str:
     return textwrap.indent(text, " " * by)
 
@@ -259,6 +268,7 @@ FORMS: dict[str, Callable[[Files], Files]] = {
         "    set:\n" + "".join(f"      - {{name: {name}, value: '{value}'}}\n" for name, value in v.items())
     },
     "helm --set": lambda v: {"install.sh": f"#!/bin/bash\n{INSTALL} \\\n  {flags(v)}\n"},
+    "README": lambda v: {"README.md": f"# Install\n\n```sh\n{INSTALL} \\\n  {flags(v)}\n```\n"},
     "helm --values": lambda v: {"install.sh": f"{INSTALL} -f values/main.yaml\n", "values/main.yaml": as_yaml(v)},
     "helm --set-json": lambda v: {
         "install.sh": f"{INSTALL} " + " ".join(f"--set-json '{name}=\"{value}\"'" for name, value in v.items()) + "\n"
@@ -286,6 +296,39 @@ FORMS: dict[str, Callable[[Files], Files]] = {
         f"  - {{name: karpenter, version: {NEWEST}, repository: 'oci://public.ecr.aws/karpenter'}}\n",
         "chart/values.yaml": f"karpenter:\n{indented(as_yaml(v), 2)}",
     },
+    "HelmChart of k3s": lambda v: {
+        "chart.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: karpenter}\nspec:\n"
+        f"  chart: oci://public.ecr.aws/karpenter/karpenter\n  version: {NEWEST}\n"
+        f"  valuesContent: |-\n{indented(as_yaml(v), 4)}"
+    },
+    "HelmChartConfig of k3s": lambda v: {
+        "chart.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: karpenter}\nspec:\n"
+        f"  chart: oci://public.ecr.aws/karpenter/karpenter\n  version: {NEWEST}\n",
+        "config.yaml": "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: karpenter}\nspec:\n"
+        f"  valuesContent: |-\n{indented(as_yaml(v), 4)}",
+    },
+    "Release of Crossplane": lambda v: {
+        "release.yaml": "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: karpenter}\nspec:\n"
+        "  forProvider:\n    chart: {name: karpenter, repository: 'oci://public.ecr.aws/karpenter', "
+        f"version: {NEWEST}}}\n    values:\n{indented(as_yaml(v), 6)}"
+    },
+    "Fleet": lambda v: {
+        "fleet.yaml": "defaultNamespace: karpenter\nhelm:\n  chart: oci://public.ecr.aws/karpenter/karpenter\n"
+        f"  version: {NEWEST}\n  values:\n{indented(as_yaml(v), 4)}"
+    },
+    "kubernetes_manifest": lambda v: {
+        "main.tf": as_manifest("manifest = ", v),
+    },
+    "kubectl_manifest of yamlencode": lambda v: {
+        "main.tf": as_manifest("yaml_body = yamlencode(", v, ")"),
+    },
+    "argocd_application": lambda v: {
+        "main.tf": 'resource "argocd_application" "karpenter" {\n'
+        '  metadata {\n    name = "karpenter"\n  }\n  spec {\n'
+        '    source {\n      repo_url = "public.ecr.aws/karpenter"\n      chart = "karpenter"\n'
+        f'      target_revision = "{NEWEST}"\n      helm {{\n        values = yamlencode({as_hcl(v)})\n'
+        "      }\n    }\n  }\n}\n"
+    },
     "Deployment": deployment,
 }
 
@@ -305,6 +348,7 @@ KNOWN_GAPS = {
     "Flux inline patch of an overlay": {"no-interruption-queue"},
     "values of a module of add-ons": {"no-interruption-queue"},
     "settings of a module of add-ons": {"no-interruption-queue"},
+    "README": {"no-interruption-queue"},  # what people run beside it is not known
     "Deployment": {"unread-chart-value"},  # which has no values of a chart
 }
 """What is not found in a form, though the files hold it."""
@@ -327,6 +371,25 @@ UNREAD = {
     "variable without a default": terraform("  values = [yamlencode({ settings = var.s })]", 'variable "s" {}\n'),
     "variable of a shell": {"install.sh": f"{INSTALL} $HELM_FLAGS\n"},
     "file of another repository": argo("    valueFiles: [https://example.com/values.yaml]\n"),
+    "template of values": {
+        "helmfile.yaml": f"releases:\n  - name: karpenter\n    chart: karpenter/karpenter\n    version: {NEWEST}\n"
+        "    values: [values.yaml.gotmpl]\n",
+        "values.yaml.gotmpl": "settings:\n  minValuesPolicy: {{ .Values.policy }}\n",
+    },
+    "template of a helmfile": {
+        "helmfile.yaml.gotmpl": "releases:\n  - name: karpenter\n    chart: karpenter/karpenter\n"
+        f"    version: {NEWEST}\n"
+        "    values:\n      - values/{{ .Environment.Name }}.yaml\n"
+    },
+    "file of Fleet that is elsewhere": {
+        "fleet.yaml": "helm:\n  chart: oci://public.ecr.aws/karpenter/karpenter\n"
+        f"  version: {NEWEST}\n  valuesFiles: [prod.yaml]\n"
+    },
+    "Secret of Crossplane": {
+        "release.yaml": "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: karpenter}\nspec:\n"
+        "  forProvider:\n    chart: {name: karpenter, repository: 'oci://public.ecr.aws/karpenter', "
+        f"version: {NEWEST}}}\n    valuesFrom: [{{secretKeyRef: {{name: karpenter, namespace: a, key: values}}}}]\n"
+    },
     "file by an environment": {
         "helmfile.yaml": f"releases:\n  - name: karpenter\n    chart: karpenter/karpenter\n    version: {NEWEST}\n"
         "    values: ['values/{{ .Environment.Name }}.yaml']\n"
@@ -339,6 +402,39 @@ def test_values_that_are_not_known_are_neither_set_nor_missing(nodelint: Run, tm
     assert findings(nodelint, tmp_path, UNREAD[form]) == {"feature-gate": "info"}
     text = " ".join(nodelint("check", "--select", "too-few-values").stdout.split())
     assert "its policy for minValues, are not all known" in text
+
+
+PREFERRED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web, resources: {requests: {cpu: 1}}}]
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
+              - matchExpressions: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [nothing]}]
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 1
+              preference: {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}
+"""
+LATER = {"settings.preferencePolicy": "Ignore", "settings.defaultInstanceProfile": "nodes", **RIGHT}
+NO_VALUE = {"Deployment"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_preferences_and_a_profile_that_no_chart_reads(nodelint: Run, tmp_path: Path, form: str) -> None:
+    files = {**FORMS[form](LATER), "web.yaml": PREFERRED}
+    if form not in NO_VALUE:
+        assert findings(nodelint, tmp_path, files) == {**FOUND_RIGHT, "unread-chart-value": "warning"}
+        (tmp_path / "pool.yaml").write_text(nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]"))
+        assert nodelint("fit").returncode == 0
 
 
 GATE = "settings.featureGates.staticCapacity"

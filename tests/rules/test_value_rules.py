@@ -797,3 +797,31 @@ def test_a_size_that_may_be_newer_than_the_catalogue_is_no_error(
     selected = ("--select", "unknown-value", "--select", "no-instance-type")
     found = json.loads(nodelint("check", str(tmp_path), "--format", "json", *selected).stdout)
     assert [finding["severity"] for finding in found["findings"]] == severities
+
+
+OLD_FACTS, FRESH_FACTS = "2026-11-20T12:00:00Z", "2026-07-20T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("karpenter.k8s.aws/instance-size", "144xlarge"),
+        ("karpenter.k8s.aws/instance-family", "y10g"),
+        ("node.kubernetes.io/instance-type", "y10g.8xlarge"),
+    ],
+)
+def test_what_may_be_new_is_no_error_while_the_facts_are_old(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path, key: str, value: str
+) -> None:
+    (tmp_path / "pool.yaml").write_text(nodepool(f"key: {key}, operator: In, values: [{value}]"), encoding="utf-8")
+
+    def find(now: str) -> dict[str, str]:
+        done = nodelint("check", "--format", "json", "--karpenter-version", "1.14.1", env={"NODELINT_NOW": now})
+        findings = json.loads(done.stdout)["findings"]
+        return {found["rule"]: found["severity"] for found in findings if found["rule"] in RULES_OF_VALUES}
+
+    assert find(OLD_FACTS) == {"unknown-value": "warning"}
+    assert "error" in find(FRESH_FACTS).values()
+
+
+RULES_OF_VALUES = ("unknown-value", "no-instance-type")

@@ -8,7 +8,14 @@ from functools import partial
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
-from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_block, read_setting
+from nodelint.forms.lib.chart_values import (
+    RepositoryTree,
+    ValuesLayer,
+    folder_of,
+    merge_layer,
+    read_block,
+    read_setting,
+)
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.requests import InstallChart
@@ -81,7 +88,7 @@ def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> 
     if kind not in _GENERATORS or not name:
         return None
     namespace = text_of(release.find("metadata", "namespace"))
-    around = os.path.dirname(os.path.abspath(release.source.path))
+    around = folder_of(release.source)
     for files in (tree.sources.items(), _files_beside(around, tree)):
         found: dict[int, list[Node]] = {}
         for path, source in files:
@@ -129,6 +136,11 @@ def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: Rep
                 found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path, item)
                 if found is not None and (own or os.path.basename(path)) == key:
                     yield found
+            literals = node.get("literals")
+            for item in literals.items if literals is not None and text_of(node.get("name")) == name else ():
+                own, equals, text = text_of(item).partition("=")
+                if equals and own == key:
+                    yield Node(item.source, item.start, item.end, "scalar", "double", text.strip("\"'"))
 
 
 def _value_under(root: Node, key: str) -> Node | None:

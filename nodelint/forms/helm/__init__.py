@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
+    from nodelint.forms.requests import InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
@@ -65,6 +66,13 @@ def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -
     return including_templates.find_including_templates(sources, seen)
 
 
+def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
+    """The releases of charts by commands of helm."""
+    from nodelint.forms.helm import command_releases
+
+    return command_releases.install_known_charts(charts, sources)
+
+
 def may_fill(sources: Sequence[Source]) -> bool:
     """Whether a template of a chart may be among sources."""
     return any(source.may_be_template for source in sources)
@@ -76,6 +84,7 @@ def render(run: FormRun) -> None:
         from nodelint.forms.helm.filled_charts import filled_charts
 
         run.built += filled_charts(run.sources, run.applied, run.each_release)
+        run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)
 
 
 def owns(path: str) -> bool:
@@ -130,10 +139,11 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by commands of helm."""
-    from nodelint.forms.helm import commands
+    """The installations of Karpenter's controller by commands of helm, and by objects that stand for these."""
+    from nodelint.forms.helm import commands, controller_objects
 
-    return commands.find_installs(source, files)
+    yield from commands.find_installs(source, files)
+    yield from controller_objects.find_installs(source, files)
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:

@@ -14,8 +14,12 @@ from nodelint.forms.lib.chart_values import (
 )
 from nodelint.forms.lib.values import nodes_of, values_root
 from nodelint.forms.registry import ARGOCD, FLUX, TABLE
-from nodelint.text import Source
+from nodelint.forms.requests import InstallChart
+from nodelint.model.finding import Span
+from nodelint.model.gap import FilePlace, Gap
+from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
+from nodelint.text.missing import text_of
 
 RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
 """What is in a file with an object that installs a chart."""
@@ -41,18 +45,18 @@ def find_releases(
         tree = RepositoryTree.around(source, by_path)
         for root in nodes_of(source) if tree is not None else ():
             assert tree is not None
-            for folder, layers in (made for row in rows for made in row.load().install_charts(root, tree)):
-                path = folders.get(folder)
-                whole = values_root(charts[path]) if path is not None else None
-                if path is None or whole is None or not layers:
+            for made in (made for row in rows for made in row.load().install_charts(root, tree)):
+                path = folders.get(made.folder)
+                unread = made.unread or next(iter(tree.gaps), None)
+                tree.gaps.clear()
+                release = _make_release(path, charts[path], made, unread) if path is not None else None
+                if path is None or release is None:
                     continue
                 counts[path] += 1
                 if counts[path] > MOST_RELEASES:
                     beyond.setdefault(path, source.path)
                     continue
-                for layer in layers:
-                    whole = layer.apply(whole)
-                yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+                yield release
     for chart, first in beyond.items():
         note_more(first, counts[chart], MOST_RELEASES, "releases of one chart")
 
@@ -62,11 +66,29 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
     paths = {os.path.dirname(path): path for path in charts}
     for row in TABLE.rows if charts else ():
         # What installs a chart may name it alone: whoever has a language of its own looks into the files beside.
-        for folder, layers in row.load().install_known_charts(charts, sources) if row.endings else ():
-            path = paths[folder]
-            whole = values_root(charts[path])
-            if whole is None:
-                continue
-            for layer in layers:
-                whole = layer.apply(whole)
-            yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+        for made in row.load().install_known_charts(charts, sources) if row.endings or row.command else ():
+            path = paths[made.folder]
+            release = _make_release(path, charts[path], made, made.unread)
+            if release is not None:
+                yield release
+
+
+def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node | Span | None) -> ChartRelease | None:
+    """A release with all its values; None where the chart has no values to begin with."""
+    whole = values_root(defaults)
+    if whole is None:
+        return None
+    for layer in made.layers:
+        whole = layer.apply(whole)
+    gap = _explain_unread(unread) if unread is not None else None
+    return ChartRelease(path, files_in(made.layers, whole, defaults) if made.layers else (), whole, gap)
+
+
+def _explain_unread(at: Node | Span) -> Gap:
+    """What a release takes from where it cannot be read: an object that holds values, a file, or flags."""
+    source = at.source
+    kind, name = (text_of(at.get(key)) if isinstance(at, Node) else "" for key in ("kind", "name"))
+    text = " ".join(source.text[at.start : at.end].split())
+    what = f"the {kind} `{name}`" if kind and name else f"`{text[:60]}`"
+    reason = f"the values in {what} are not known: what they change is not judged"
+    return Gap(FilePlace(source.path, source.position(at.start).line), "values", reason)

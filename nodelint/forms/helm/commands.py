@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
@@ -24,44 +24,87 @@ _PAIR = r"((?:[^\\=,{}]|\\.)+)=(\{[^{}]*\}|(?:[^\\,]|\\.)*)(?:,|\Z)"
 _SETTERS = ("--set", "--set-string")
 _FILES = ("-f", "--values")
 _UNREAD = ("--set-file", "--set-literal", "--reuse-values", "--reset-then-reuse-values")
+_WITH_A_WORD = (
+    *("--set-json", "--version", "--set-file", "--set-literal", "-n", "--namespace", "--kube-context", "--repo"),
+    *("--kubeconfig", "--timeout", "--history-max", "--description", "--post-renderer", "--output", "-o"),
+    *("--username", "--password", "--ca-file", "--cert-file", "--key-file", "--keyring", "--kube-apiserver"),
+)
+_ALL_ARGUMENTS = re.compile(r"\"?\$(?:[@*]|\{(?:[@*]|\w+\[[@*]\])[^}]*\})\"?$")
+_REDIRECTION = re.compile(r"\d?>")
+_ALL_WORDS = ("helm", "upgrade", "NAME", "CHART")
 _HEREDOC = r"<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n((?s:.{0,20000}?\n))[ \t]*\2[ \t]*(?:\n|\Z)"
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by `helm install` and `helm upgrade` in a text."""
-    if is_readme(source.path) or source.path.endswith(_FOR_READERS):
+    """The installations by `helm install` and `helm upgrade` in a text.
+
+    What a README tells people to run may not be all that they run.
+    """
+    for_readers = is_readme(source.path)
+    if source.path.endswith(_FOR_READERS) and not for_readers:
         return
     text, tree = join_lines(source.text), files.tree(source)
     for command in find_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
         if "#" not in text[begins : command.start()] and re.match(INSTALLS, command[0]):
-            yield _Command(source, text, command, tree).read()
+            install = _read_install(HelmCommand(source, text, command.start(), command.end(), tree))
+            yield install._replace(is_complete=False) if for_readers else install
 
 
-class _Command:
-    def __init__(self, source: Source, text: str, command: re.Match[str], tree: RepositoryTree | None) -> None:
-        self._source = source
+def _read_install(command: HelmCommand) -> ControllerInstall:
+    """The installation that a command makes."""
+    layers = command.read()
+    source, start = command.source, command.start
+    where = Node(source, start, start, "mapping", "flow")
+    found = make_install(where, HELM_COMMAND, command.version, layers, command.unread is None)
+    return found._replace(at=Span(source, start, start + len("helm upgrade")))
+
+
+class HelmCommand:
+    """A command of helm in a text, read from a place to another; `folders` are those that paths may begin at.
+
+    `unread` is the first place of values that cannot be read, and `words` are those that are no flags: what is
+    installed is among them.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        text: str,
+        start: int,
+        end: int,
+        tree: RepositoryTree | None,
+        folders: Sequence[str] = (),
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.version = ""
+        self.unread: Span | None = None
+        self.words: list[str] = []
         self._tree = tree
-        self._start = command.start()
-        self._words = [(word[0], word.start()) for word in _WORD.finditer(text, command.start(), command.end())]
-        self._is_complete = True
+        self._folders = folders
+        self._words = [(word[0], word.start()) for word in _WORD.finditer(text, start, end)]
 
-    def read(self) -> ControllerInstall:
-        """Return the installation with the values of all files, and then of all settings, as helm takes them."""
+    def read(self) -> list[ValuesLayer]:
+        """Return the values of all files, and then of all settings, as helm takes them."""
         files: list[ValuesLayer] = []
         settings: list[ValuesLayer] = []
-        version = ""
+        variables: list[tuple[str, int]] = []
         index = 0
         while index < len(self._words):
             word, at = self._words[index]
             name, equals, value = word.partition("=")
+            if _REDIRECTION.match(word):
+                break
             if not name.startswith("-"):
-                # A variable that stands alone may hold any flags.
-                self._is_complete &= not re.match(r"\"?\$", word)
+                self.words.append(word.strip("\"'"))
+                variables += [(word, at)] if word.startswith("$") else []
+                if _ALL_ARGUMENTS.match(word):
+                    self._miss(word, at)
                 index += 1
                 continue
-            if name in (*_SETTERS, *_FILES, "--set-json", "--version") and not equals:
+            if name in (*_SETTERS, *_FILES, *_WITH_A_WORD) and not equals:
                 index += 1
                 value, at = self._words[index] if index < len(self._words) else ("", at)
             else:
@@ -71,15 +114,18 @@ class _Command:
             elif name in _FILES:
                 files += self._read_file(value, at)
             elif name == "--version":
-                version = value.strip("\"'")
+                self.version = value.strip("\"'")
             elif name == "--set-json":
                 settings += self._read_json(value, at)
             elif name in _UNREAD:
-                self._is_complete = False
+                self._miss(word, at)
             index += 1
-        where = Node(self._source, self._start, self._start, "mapping", "flow")
-        found = make_install(where, HELM_COMMAND, version, [*files, *settings], self._is_complete)
-        return found._replace(at=Span(self._source, self._start, self._start + len("helm upgrade")))
+        if len(self.words) > len(_ALL_WORDS) and variables:
+            self._miss(*variables[-1])  # a variable beside a release and a chart holds flags
+        return [*files, *settings]
+
+    def _miss(self, word: str, at: int) -> None:
+        self.unread = self.unread or Span(self.source, at, at + len(word))
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:
         """The values of one `--set a=b,c=d`."""
@@ -89,13 +135,13 @@ class _Command:
         while position < len(inner):
             pair = re.compile(_PAIR).match(inner, position)
             if pair is None:
-                self._is_complete = False
+                self._miss(word, at)
                 return
-            name = Node(self._source, start + pair.start(1), start + pair.end(1), "scalar", "plain", pair[1])
+            name = Node(self.source, start + pair.start(1), start + pair.end(1), "scalar", "plain", pair[1])
             text = pair[2].strip("\"'")
             known = "$" not in text and "`" not in text and "{{" not in text
             value = Node(
-                self._source,
+                self.source,
                 start + pair.start(2),
                 start + pair.end(2),
                 "scalar",
@@ -104,7 +150,7 @@ class _Command:
             )
             layer = read_setting(pair[1].strip("\"'"), name, value, typed)
             if layer is None:
-                self._is_complete = False
+                self._miss(word, at)
             else:
                 yield layer
             position = pair.end()
@@ -114,31 +160,31 @@ class _Command:
         path = word.strip("\"'")
         root = self._read_heredoc(path)
         if root is None and self._tree is not None and "$" not in path and "://" not in path:
-            around = os.path.dirname(os.path.abspath(self._source.path))
-            folders = (around, self._tree.home)
-            name = Node(self._source, at, at + len(word), "scalar", "plain", path)
+            around = os.path.dirname(os.path.abspath(self.source.path))
+            folders = (*self._folders, around, self._tree.home)
+            name = Node(self.source, at, at + len(word), "scalar", "plain", path)
             root = next((root for folder in folders if (root := self._tree.read_values(folder, path, name))), None)
         if root is None:
-            self._is_complete = False
+            self._miss(word, at)
             return
         yield ValuesLayer(root.source, partial(_merge_into, root))
 
     def _read_heredoc(self, path: str) -> Node | None:
         """Return the values that the script itself writes into a file, or gives the command as its input."""
-        text = self._source.text
+        text = self.source.text
         if "<<" not in text:
             return None
         if path == "-":
-            pattern, start, end = _HEREDOC, self._start, len(text)
+            pattern, start, end = _HEREDOC, self.start, len(text)
         else:
-            pattern, start, end = rf">[ \t]*[\"']?{re.escape(path)}[\"']?[ \t]*{_HEREDOC}", 0, self._start
+            pattern, start, end = rf">[ \t]*[\"']?{re.escape(path)}[\"']?[ \t]*{_HEREDOC}", 0, self.start
         found = re.compile(pattern).search(text, start, end)
         if found is None:
             return None
         body = found[3]
         shown = body if found[1] or not holds_code(body) else mask(body)[0]
         try:
-            roots = compose(self._source, shown, found.start(3), masked=shown is not body)
+            roots = compose(self.source, shown, found.start(3), masked=shown is not body)
         except Unreadable:
             return None
         return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
@@ -147,11 +193,11 @@ class _Command:
         """Yield the value of one `--set-json a='"b"'`, which is a scalar, a list or an object."""
         text = word[1:-1] if word[:1] == "'" == word[-1:] else word
         path, equals, json = text.partition("=")
-        name = Node(self._source, at, at + len(word), "scalar", "double", path)
+        name = Node(self.source, at, at + len(word), "scalar", "double", path)
         value = read_setting_text(json.strip("'"), name) if equals and "$" not in json else None
         layer = read_setting(path, name, value, typed=False) if value is not None else None
         if layer is None:
-            self._is_complete = False
+            self._miss(word, at)
         else:
             yield layer
 

@@ -22,6 +22,11 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
 from nodelint.text.source import YAML_NAMES
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.helm.overlay_releases import OverlayRelease
+
 _LARGEST = 1 << 20
 """Bytes of a file of values that does not name Karpenter."""
 
@@ -43,11 +48,19 @@ def filled_charts(
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
-    installed = {release.path for release in releases}
+    of_overlays = _find_overlay_releases(defaults, files, overlays)
+    every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
+    of_defaults = {release.path: release.unread for release in every if not release.given}
+    releases = [release for release in releases if release.given]
+    installed = {release.path for release in every} - of_defaults.keys()
     for path, (values, templates) in charts.items():
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
-            yield made._replace(values=next(iter(own_roots(values)), None), is_installed=path in installed)
+            yield made._replace(
+                values=next(iter(own_roots(values)), None),
+                is_installed=path in installed,
+                unread=of_defaults.get(path),
+            )
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
@@ -58,9 +71,20 @@ def filled_charts(
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
-            yield made._replace(release=number, values=release.root)
+            yield made._replace(release=number, values=release.root, unread=release.unread)
 
-    yield from _fill_overlay_releases(charts, files, overlays, each_release)
+    for overlaid in of_overlays:
+        values, templates = charts[overlaid.path]
+        filled = _fill_all(templates, values, {}, files, overlaid.root, each_release) if overlaid.given else ()
+        for variants in filled:
+            made = make_built(variants, values, overlaid.given)
+            made = made._replace(values=overlaid.root, unread=overlaid.unread)
+            yield lead_through(made, overlaid.overlay)
+    yield from _fill_vendored(sources, files)
+
+
+def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Built]:
+    """The templates of charts within others, with the values that these give."""
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
             variants = _fill(template, found.defaults, {}, files, found.root)
@@ -98,19 +122,14 @@ def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[
     return [source for source in sources if os.path.abspath(source.path) not in taken]
 
 
-def _fill_overlay_releases(
-    charts: _Charts, files: ChartFiles, overlays: Sequence[Built], each_release: bool
-) -> Iterator[Built]:
-    if not charts or not overlays:
-        return
+def _find_overlay_releases(
+    defaults: dict[str, Source], files: ChartFiles, overlays: Sequence[Built]
+) -> list[OverlayRelease]:
+    if not defaults or not overlays:
+        return []
     from nodelint.forms.helm.overlay_releases import find_overlay_releases
 
-    defaults = {path: values for path, (values, _) in charts.items()}
-    for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
-        values, templates = charts[release.path]
-        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
-            made = make_built(variants, values, release.given)._replace(values=release.root)
-            yield lead_through(made, release.overlay)
+    return list(find_overlay_releases(defaults, list(files.sources.values()), overlays))
 
 
 def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:

@@ -9,16 +9,21 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.chart_values import RELEASES, find_releases
 from nodelint.forms.rendered import Built
 from nodelint.model.finding import span_of
+from nodelint.model.gap import Gap
 from nodelint.text import Node, Source, SourceText
 
 
 class OverlayRelease(NamedTuple):
-    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values."""
+    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values.
+
+    One that gives no values is a release with the defaults.
+    """
 
     path: str
     given: tuple[SourceText, ...]
     root: Node
     overlay: Built
+    unread: Gap | None = None
 
 
 def may_hold_releases(overlay: Built) -> bool:
@@ -31,13 +36,12 @@ def find_overlay_releases(
 ) -> Iterator[OverlayRelease]:
     """What the objects of overlays give to charts, with the files in which the values of these are written."""
     for overlay in filter(may_hold_releases, overlays):
-        for path, given, root in find_releases(charts, sources, [overlay.source]):
+        for path, given, root, unread in find_releases(charts, sources, [overlay.source]):
             files: dict[int, SourceText] = {}
             for source in given:
                 texts = [source] if source is not overlay.source else _list_files(overlay, root)
                 files.update((id(text), text) for text in texts)
-            if files:
-                yield OverlayRelease(path, tuple(files.values()), root, overlay)
+            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread)
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

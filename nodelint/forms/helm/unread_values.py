@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterator, Sequence
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
+from nodelint.forms.helm.command_releases import read_script
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_commands import join_lines
 from nodelint.forms.lib.chart_places import CHART, chart_around, names_chart
+from nodelint.forms.lib.chart_values import RepositoryTree, holds_unknown
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of, own_roots
 from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
@@ -58,6 +60,8 @@ class _UnreadValues:
         for source in self._variables.list_scripts():
             if "helm" not in source.text or not names_chart(source.text, chart):
                 continue
+            if self._are_read(source, chart):
+                continue
             for command in _COMMAND.finditer(join_lines(source.text)):
                 if not names_chart(command[0], chart):
                     continue
@@ -68,6 +72,12 @@ class _UnreadValues:
                 for name in _VALUES_FILE.findall(command[0]):
                     for folder in {os.path.dirname(os.path.abspath(source.path)), self._files.top}:
                         yield from self._files.list_named(folder, name.strip("\"'"))
+
+    def _are_read(self, source: Source, chart: str) -> bool:
+        """Whether all that the commands of a text give to a chart is known: the chart is filled in with it."""
+        tree = RepositoryTree(self._files.top, self._files.by_path, False, [])
+        releases = list(read_script(source, [chart], tree))
+        return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
         """The keys at the top of values that the templates of a chart use; None where any may count."""

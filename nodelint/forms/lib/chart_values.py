@@ -12,7 +12,8 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
 from nodelint.forms.lib.values import merged, read, values_root
-from nodelint.text import Node, Source, SourceText
+from nodelint.model.gap import Gap
+from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
@@ -23,6 +24,12 @@ MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0
 
 MOST_RELEASES = 1000
 """Releases that one chart is judged with."""
+
+
+def folder_of(source: SourceText) -> str:
+    """Return the absolute path of the folder that a text is of: what is built of a folder bears its path."""
+    whole = os.path.abspath(source.path)
+    return whole if gate.is_folder(whole) else os.path.dirname(whole)
 
 
 class RepositoryTree(NamedTuple):
@@ -41,7 +48,7 @@ class RepositoryTree(NamedTuple):
         cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
     ) -> RepositoryTree | None:
         """Return the repository in which a file is; `outside` is the top where it is in none, None for no tree."""
-        home = find_top(os.path.dirname(os.path.abspath(source.path))) or outside
+        home = find_top(folder_of(source)) or outside
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
@@ -71,12 +78,14 @@ class RepositoryTree(NamedTuple):
 class ChartRelease(NamedTuple):
     """A release of a chart: the path of the chart's own values, the files that give others, and all values.
 
-    The strongest of the files is the first.
+    The strongest of the files is the first. `unread` says which further values it takes that cannot be read. One that
+    gives no values is a release with the defaults.
     """
 
     path: str
     given: tuple[SourceText, ...]
     root: Node
+    unread: Gap | None = None
 
 
 class ValuesLayer(NamedTuple):
@@ -96,6 +105,15 @@ def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tup
     files = {id(source): source for source in files_of(layers)}
     files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
     return tuple(files.values())
+
+
+def holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
+    """Return whether a value that layers give is not known."""
+    for layer in layers:
+        nothing = Node(layer.given, 0, 0, "mapping", "flow")
+        if any(node.value is UNKNOWN for node in layer.apply(nothing).walk()):
+            return True
+    return False
 
 
 def merge_layer(node: Node, given: SourceText | None = None) -> ValuesLayer:

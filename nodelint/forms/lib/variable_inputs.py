@@ -25,10 +25,13 @@ _OF_VARIABLES = re.compile(
 )
 _ENDS = (".yaml", ".yml", ".json", ".toml", ".ini")
 _OF_ENVIRONMENT = re.compile(
-    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|jenkinsfile|dockerfile|[\w.-]+\.(?:sh|mk|properties)"
+    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|(?:gnu)?makefile|justfile|jenkinsfile|dockerfile"
+    r"|[\w.-]+\.(?:sh|bash|zsh|mk|properties)"
     r"|\.github/(?:workflows|actions)/[^\n]*\.ya?ml|\.circleci/[^\n]*\.ya?ml"
     r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
+_WITHOUT_ENDING = re.compile(r"(?:^|/)(?:bin|scripts?|hack|tools|ci|\.ci|deploy\w*)/(?:[^/\n]*/)*[\w-]+$")
+"""Programs without an ending, by the folder that they stand in."""
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
 _OF_ARGO_CD = "ARGOCD_ENV_"
@@ -62,6 +65,11 @@ def list_variables(text: str, start: int, end: int) -> set[str]:
     found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
     found |= {name or other for name, other in _SHELL.findall(text[start:end])}
     return found - _WORDS
+
+
+def may_be_script(path: str) -> bool:
+    """Return whether a file is a script, a workflow or a file of an environment, by its path from the top."""
+    return _OF_ENVIRONMENT.search(path) is not None or _WITHOUT_ENDING.search(path) is not None
 
 
 class VariableInputs:

@@ -30,7 +30,7 @@ from nodelint.text.placeholders import holds_code, mask
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
-_ENCODERS = ("yamlencode", "jsonencode")
+ENCODERS = ("yamlencode", "jsonencode")
 _SETTERS = ("set", "set_list", "set_sensitive")
 _PARTS_OF_A_SETTING = ("name", "value", "type")
 
@@ -109,7 +109,7 @@ def known_layers(
     is_complete = repeated is not None
     values = outer.get("values")
     if values is not None and values.kind == "list":
-        roots = [_read_values(part, evaluator) for part in values.parts]
+        roots = [read_values(part, evaluator) for part in values.parts]
     elif values is not None:
         listed = evaluator.value(values)
         is_complete &= not is_unknown(listed) and listed.kind == "sequence"
@@ -179,9 +179,9 @@ def _merge_into(given: Node, whole: Node) -> Node:
     return merged(whole, given)
 
 
-def _read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
-    """The values that an item of `values` is: an object that is encoded, or a text."""
-    if part.kind == "call" and part.value in _ENCODERS and len(part.parts) == 1:
+def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
+    """Return the values that an item of `values` is, an object that is encoded or a text; None where not known."""
+    if part.kind == "call" and part.value in ENCODERS and len(part.parts) == 1:
         found = evaluator.value(part.parts[0])
         return found if found.kind == "mapping" else None
     return _read_value(evaluator.value(part))

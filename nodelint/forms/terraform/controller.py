@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.lib.controller_install import ControllerFiles, make_install
+from nodelint.forms.lib.chart_values import merge_layer
+from nodelint.forms.lib.controller_install import ControllerFiles, is_controller, make_install
 from nodelint.forms.registry import TERRAFORM
-from nodelint.forms.terraform.chart_releases import known_layers
+from nodelint.forms.terraform.chart_releases import ENCODERS, known_layers, read_values
 from nodelint.forms.terraform.controller_releases import controller_releases
 from nodelint.forms.terraform.fill import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.resources import MANIFESTS
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
 from nodelint.model.finding import Span
@@ -31,11 +33,14 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
         return
     read: list[tuple[int, int]] = []
     modules = files.keep("terraform modules", lambda: Modules(files.sources))
-    installs = "helm_release" in source.text or "enable_karpenter" in source.text
+    installs = any(word in source.text for word in TERRAFORM.installing_words)
     file = modules.file(os.path.abspath(source.path)) if installs else None
     if file is not None:
         try:
             for block, install in _installs_by_addons(file, modules):
+                read.append((block.start, block.end))
+                yield install
+            for block, install in _installs_by_argocd(file, modules):
                 read.append((block.start, block.end))
                 yield install
             for release in controller_releases(file, modules):
@@ -86,11 +91,17 @@ def _installs_by_addons(file: TerraformFile, modules: Modules) -> Iterator[tuple
             yield block, install._replace(at=_first_line(file.source, block.start), is_complete=False)
 
 
+_INSTALLING = r"(?:Application|ApplicationSet|HelmRelease)"
+
+
 def read_roots(source: Source) -> list[Node]:
-    """The manifests in heredocs that make Karpenter's chart be installed: what Terraform fills in is not known."""
-    if not re.search(r"\bkind:\s*(?:Application|ApplicationSet|HelmRelease)\b", source.text):
-        return []
-    found: list[Node] = []
+    """The manifests that make Karpenter's chart be installed: in heredocs, and in objects of HCL.
+
+    What Terraform fills into a heredoc is not known.
+    """
+    found = _read_objects(source) if re.search(rf'\bkind"?\s*[=:]\s*"{_INSTALLING}"', source.text) else []
+    if not re.search(rf"\bkind:\s*{_INSTALLING}\b", source.text):
+        return found
     for heredoc in Text(source.text, 0, len(source.text)).heredocs:
         body = source.text[heredoc.start : heredoc.end]
         if "karpenter" not in body or "kind:" not in body:
@@ -102,6 +113,56 @@ def read_roots(source: Source) -> list[Node]:
             continue
         found += [root for root in roots if root is not None]
     return found
+
+
+def _read_objects(source: Source) -> list[Node]:
+    """The manifests that resources of Terraform make of objects of HCL."""
+    modules = Modules([source])
+    file = modules.file(os.path.abspath(source.path))
+    found: list[Node] = []
+    for block in file.blocks if file is not None else ():
+        if block.kind != "resource" or not block.names or block.names[0] not in MANIFESTS:
+            continue
+        assert file is not None
+        outer = file.attributes(block)
+        written = outer.get("manifest") or outer.get("yaml_body")
+        if written is not None and written.kind == "call" and written.value in ENCODERS and len(written.parts) == 1:
+            written = written.parts[0]
+        try:
+            for module in modules.variants(os.path.dirname(os.path.abspath(source.path))):
+                root = module.evaluator(source).value(written) if written is not None else None
+                found += [root] if root is not None and root.kind == "mapping" else []
+        except BudgetSpent:
+            break
+    return found
+
+
+def _installs_by_argocd(file: TerraformFile, modules: Modules) -> Iterator[tuple[TerraformBlock, ControllerInstall]]:
+    """Yield what each `argocd_application` gives to Karpenter's chart. Raise `BudgetSpent`."""
+    for block in file.blocks:
+        if block.kind != "resource" or block.names[:1] != ("argocd_application",):
+            continue
+        given = {attribute.name: attribute.value for attribute in file.every_attribute(block)}
+        for module in modules.variants(os.path.dirname(os.path.abspath(file.source.path))):
+            evaluator = module.evaluator(file.source)
+            texts = {
+                name: value.value
+                for name in ("chart", "repo_url", "target_revision")
+                if name in given and isinstance((value := evaluator.value(given[name])).value, str)
+            }
+            if not is_controller(str(texts.get("chart") or texts.get("repo_url") or "")):
+                continue
+            root = read_values(given["values"], evaluator) if "values" in given else None
+            layers = [merge_layer(root)] if root is not None else []
+            is_known = (root is not None) == ("values" in given) and not _ARGOCD_MORE & given.keys()
+            at = Node(file.source, block.start, block.end, "mapping", "flow")
+            version = str(texts.get("target_revision") or "")
+            install = make_install(at, "the argocd_application", version, layers, is_known)
+            yield block, install._replace(at=_first_line(file.source, block.start))
+
+
+_ARGOCD_MORE = {"value_files", "force_string", "value", "ignore_missing_value_files"}
+"""What gives further values; `value` is that of a block `parameter`."""
 
 
 def _first_line(source: Source, start: int) -> Span:

@@ -7,20 +7,19 @@ values that only Terraform knows: the objects of the chart change with them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.files.safe_read import is_inside
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
-from nodelint.forms.lib.chart_values import ValuesLayer
+from nodelint.forms.lib.chart_values import holds_unknown
 from nodelint.forms.terraform.chart_releases import releases_in
 from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
-from nodelint.text import UNKNOWN, Node
 
 _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
 """What a module or a release is set up with, and no template is filled with."""
@@ -56,16 +55,7 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
         found = list(releases_in(file, modules, chart))
     except BudgetSpent:
         return set()
-    return {block.start for block, layers in found if layers is not None and not _holds_unknown(layers)}
-
-
-def _holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
-    """Whether a value that a release gives is not known."""
-    for layer in layers:
-        nothing = Node(layer.given, 0, 0, "mapping", "flow")
-        if any(node.value is UNKNOWN for node in layer.apply(nothing).walk()):
-            return True
-    return False
+    return {block.start for block, layers in found if layers is not None and not holds_unknown(layers)}
 
 
 def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:

@@ -1,0 +1,132 @@
+"""Releases of charts of the repository by commands of helm: in scripts, Makefiles, workflows and provisioners."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
+from nodelint.forms.helm.commands import HelmCommand
+from nodelint.forms.lib.chart_commands import join_lines
+from nodelint.forms.lib.chart_values import MOST_RELEASES, RepositoryTree
+from nodelint.forms.lib.variable_inputs import may_be_script
+from nodelint.forms.registry import TABLE
+from nodelint.forms.requests import InstallChart
+from nodelint.text import Source
+from nodelint.text.limits import note_limit
+
+_COMMAND = re.compile(
+    r"(?i:(?<![\w./-])helm|\$[({]helm[)}])(?:[ \t]+-[^\n;&|]{0,200}?|[ \t]+secrets|[ \t]+diff)?"
+    r"[ \t]+(?:upgrade|install|template)\b[^\n;&|]{0,4000}"
+)
+_FOLDER = re.compile(
+    r"(?:\b(?:cd|pushd)[ \t]+|\b(?:working-directory|working_directory|workingDirectory):[ \t]*)(\S+)"
+)
+_VARIABLE_BEFORE = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$[({][^(){}]*[)}]|\$\w+)/")
+_LARGEST = 1 << 20
+_MOST_FOLDERS = 20_000
+"""Folders in which scripts are looked for: a guard against a tree that holds everything."""
+_PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
+
+
+def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
+    """What commands of helm give to charts of the repository.
+
+    `charts` are the default values of charts by their absolute path.
+    """
+    by_top: dict[str, list[str]] = {}
+    for path in charts:
+        folder = os.path.dirname(path)
+        top = find_top(folder) or _find_outer_folder(folder)
+        by_top.setdefault(top, []).append(folder)
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    for top, folders in by_top.items():
+        counts = dict.fromkeys(folders, 0)
+        for source in _list_scripts(top):
+            if "upgrade" in source.text or "install" in source.text or "template" in source.text:
+                for release in read_script(source, folders, RepositoryTree(top, by_path, False, [])):
+                    counts[release.folder] += 1
+                    if counts[release.folder] <= MOST_RELEASES:
+                        yield release
+
+
+def _find_outer_folder(folder: str) -> str:
+    """The outermost folder around a chart that may be read, where it is in no repository."""
+    while gate.is_folder(os.path.dirname(folder)) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _list_scripts(top: str) -> Iterator[Source]:
+    """The scripts, Makefiles, workflows and provisioners below a folder that name helm."""
+    for count, (folder, folders, names) in enumerate(gate.walk(top)):
+        if count >= _MOST_FOLDERS:
+            note_limit(top, _MOST_FOLDERS, "folders, in which commands of helm are looked for", 0)
+            return
+        folders[:] = sorted(set(folders) - _PASSED_OVER)
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            below = os.path.relpath(path, top).replace(os.sep, "/")
+            provisions = below.endswith(TABLE.endings)
+            if not provisions and not may_be_script(below):
+                continue
+            try:
+                data = gate.read(path, _LARGEST, within=top)
+            except OSError:
+                continue
+            if (b"helm" in data or b"HELM" in data) and (not provisions or b"local-exec" in data):
+                yield Source(os.path.relpath(path).replace(os.sep, "/"), data.decode(errors="replace"))
+
+
+def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
+    """The releases of charts by the commands of a text."""
+    text = _join_folded(join_lines(source.text))
+    around = os.path.dirname(os.path.abspath(source.path))
+    for found in _COMMAND.finditer(text):
+        begins = text.rfind("\n", 0, found.start()) + 1
+        if re.match(r"[ \t]*(?:-[ \t]+)?(?:#|//|echo\b)", text[begins : found.start()]):
+            continue
+        named = [match[1].strip("\"'") for match in _FOLDER.finditer(text, 0, found.start())]
+        inner = [_VARIABLE_BEFORE.sub("", named[-1])] if named else []
+        folders = [os.path.normpath(os.path.join(base, name)) for name in inner for base in (around, tree.home)]
+        command = HelmCommand(source, text, found.start(), _end_of(text, found), tree, folders)
+        layers = command.read()
+        for chart in _find_charts(command.words, charts, [*folders, around, tree.home]):
+            yield InstallChart(chart, layers, command.unread)
+
+
+def _end_of(text: str, found: re.Match[str]) -> int:
+    """Where a command ends: before the quote that the text around it closes."""
+    before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+    for quote in ('"', "'", "`"):
+        if before.count(quote) % 2 and (end := text.find(quote, found.start(), found.end())) >= 0:
+            return end
+    return found.end()
+
+
+def _find_charts(words: Sequence[str], charts: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """The charts that words of a command name: by a path from one of some folders, else by the end of the path."""
+    for word in words:
+        path = _VARIABLE_BEFORE.sub("", word)
+        if "://" in path or not path or path in ("helm", "upgrade", "install", "template"):
+            continue
+        exact = {os.path.normpath(os.path.join(folder, path)) for folder in folders}
+        found = [chart for chart in charts if chart in exact]
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        if not found and parts and "/" in word:
+            found = [chart for chart in charts if chart.split(os.sep)[-len(parts) :] == parts]
+        if found:
+            return found
+    return []
+
+
+_FOLDED = re.compile(r"(?m)^([ ]*)(?:- +|(?:- +)?[\w-]+:[ \t]*)>[-+\d]*[ \t]*\n((?:\1[ ]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)")
+
+
+def _join_folded(text: str) -> str:
+    """A text with the lines of YAML's folded blocks joined; all characters stay in their places."""
+    if ">" not in text:
+        return text
+    return _FOLDED.sub(lambda found: found[0][: -len(found[2])] + found[2][:-1].replace("\n", " ") + "\n", text)
