@@ -11,14 +11,17 @@ import os
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from nodelint.base.budget import RUN
+from nodelint.cli import cli
 from nodelint.model.releases import NEWEST
 from nodelint.report.why_html import why_html
 from nodelint.report.why_json import why_json
@@ -875,6 +878,26 @@ def test_each_format_says_which_nodes_a_timeout_left_out(monkeypatch: pytest.Mon
         assert "1 node not judged" in " ".join(text.split()) and "node-b" in text
 
 
+def test_a_timeout_ends_the_command_with_code_1_and_the_nodes_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"node-{number}" for number in range(300)]
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(*map(node, names), pod())), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NODELINT_NOW", NOW)
+    clock = count(0.0, 0.01)  # each look at it takes a hundredth of a second
+    monkeypatch.setattr("nodelint.base.budget.monotonic", lambda: next(clock))
+    done = CliRunner().invoke(cli, ["why", "dump.json", "--format", "json", "--timeout", "1s"], catch_exceptions=False)
+    assert (done.exit_code, done.stderr) == (1, "nodelint: not all is judged: the time that `--timeout 1s` gives was used up\n")
+    report = json.loads(done.stdout)
+    SCHEMA.validate(report)
+    judged = [answer["node"] for answer in report["nodes"]]
+    (gap,) = report["gaps"]
+    assert judged and gap["nodes"] and sorted([*judged, *gap["nodes"]]) == sorted(names)
+    RUN.begin()
+    assert CliRunner().invoke(cli, ["why", "dump.json", "--format", "json", "--timeout", "1h"]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("values", "status"),
     [(["m7i.large", "m7i.xlarge"], "goes"), (["m7i.large", "c7i.large"], "unknown")],
@@ -892,7 +915,7 @@ def test_families_are_not_compared_by_prices_of_another_region(
 def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:
     for region, words in (
         ("us-east-1", "prices: on demand in us-east-1 of 20"),
-        ("eu-west-1", "nodelint has no prices of eu-west-1: those of us-east-1"),
+        ("eu-west-1", "nodelint has no prices of eu-west-1 (`nodelint refresh` asks): those of us-east-1"),
     ):
         labels = {"topology.kubernetes.io/region": region}
         objects = _cluster(node(zone=f"{region}a", labels=labels), pod())
