@@ -46,7 +46,8 @@ deprecated, and the next release is without it.
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
+from nodelint.model.finding import Also, Edit, Finding, Safety, Severity, Span, Suggestion
+from nodelint.model.gap import Findings, Skip
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.rule.context import Context

@@ -29,11 +29,37 @@ def _printable_messages() -> Iterator[None]:
         raise
 
 
+_MEANT_COMMANDS = {
+    "lint": "check",
+    "validate": "check",
+    "test": "check",
+    "scan": "check",
+    "fix": "check --fix",
+    "format": "check --fix",
+    "fmt": "check --fix",
+    "diff": "plan --against REVISION",
+    "drift": "plan",
+    "list": "rule",
+    "version": "--version",
+    "config": "check --show-settings",
+    "update": "refresh",
+    "schedule": "fit",
+    "cost": "explain",
+    "server": "lsp",
+}
+"""What somebody means by a command of other tools."""
+
+
 def _suggest_command(word: str, commands: list[str]) -> str:
     """The end of a message about a word that is no command: what somebody who writes it may want."""
     from nodelint.data import table
     from nodelint.model.messages import did_you_mean
 
+    lower = word.lower()
+    if lower in _MEANT_COMMANDS:
+        return f"; write `nodelint {_MEANT_COMMANDS[lower]}`"
+    if lower in commands or lower.removesuffix("s") in commands:
+        return f", did you mean `{lower if lower in commands else lower.removesuffix('s')}`?"
     if os.path.lexists(word):
         return f"; to check the manifests there: `nodelint check {word}`"
     if word in table("rules")["rules"]:
@@ -61,25 +87,21 @@ class _Commands(WholeHelp):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            vars(error)["message"] = f"{error.message.rstrip('.')}; options stand after the command, as in"
+            from difflib import get_close_matches
+
+            near = next(iter(get_close_matches(error.option_name, ["--version", "--help"], 1, 0.8)), None)
+            hint = f", did you mean `{near}`?" if near else None
+            hint = hint or f"; options stand after the command, as in `nodelint check {error.option_name}`"
+            vars(error)["message"] = error.message.rstrip(".") + hint
             vars(error)["possibilities"] = None
-            vars(error)["message"] += f" `nodelint check {error.option_name}`"
             raise
 
     def invoke(self, context: click.Context) -> object:
         with ending(), _printable_messages():
             return super().invoke(context)
 
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(context, args)
-        except click.UsageError as error:
-            vars(error)["message"] = error.message.rstrip(".") + _suggest_command(
-                args[0], self.list_commands(context)
-            )
-            raise
+    def suggest(self, word: str, commands: list[str]) -> str:
+        return _suggest_command(word, commands)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(context):
@@ -120,8 +142,8 @@ def cli() -> None:
     """Check Karpenter's NodePool and EC2NodeClass manifests before they are merged.
 
     nodelint works out what Karpenter would launch from them, says what is wrong, where and why, and
-    writes the edit that puts it right. It needs no AWS account: facts about EC2 come with it, and what
-    only your account knows is asked when you say so.
+    writes the fix. It needs no AWS account: facts about EC2 come with it. It asks AWS for facts of your
+    account only if you say so.
 
     \b
     Start here:
@@ -129,6 +151,6 @@ def cli() -> None:
       nodelint check --fix pool.yaml  and fix what can be fixed safely
       nodelint plan                   which nodes this branch replaces, and why
       nodelint fit                    which pool takes which workload
-      nodelint explain pool.yaml      which instance types are left
-      nodelint rule                   what is looked for
+      nodelint explain pool.yaml      which instance types a pool can launch
+      nodelint rule                   which rules there are
     """

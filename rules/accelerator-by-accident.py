@@ -1,6 +1,6 @@
-r"""A NodePool for general work whose requirements let GPU, accelerator, FPGA or video types in.
+r"""A NodePool for general work whose requirements allow GPU, accelerator, FPGA or video types.
 
-Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is to be had, and then at many
+Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is available, and then at many
 times the price: on a day without spot capacity that is every pod that comes. Types for which it counts no device are
 taken like any other: `g6f` and `gr6f` with a fraction of a GPU, FPGAs (`f`) and video transcoders (`vt`).
 
@@ -40,7 +40,7 @@ from nodelint.api import (
     on=NodePool,
     group="practice",
     fix="unsafe",
-    gives_way_to=["no-instance-type", "removed-api"],
+    gives_way_to=["no-instance-type", "removed-api", "custom-image-gpus"],
     providers=["aws", "auto-mode"],
     subject="GPUs",
     source=[
@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)
     yield Finding(
         at=fixes.place(pool),
-        message=f"{len(stray):,} of {len(types):,} instance types left have GPUs or other accelerators{cost}",
+        message=f"{len(stray):,} of {len(types):,} allowed instance types have GPUs or other accelerators{cost}",
         edits=changes,
         note="a pod that fits no other type launches one",
         help=f"exclude the instance categories {', '.join(categories)}",

@@ -1,9 +1,9 @@
-r"""A NodePool for amd64 alone whose class has arm64 images too: Graviton types of the same shape cost less.
+r"""A NodePool allows amd64 only, and its class has arm64 images as well: Graviton types of the same shape cost less.
 
 An alias has images for both architectures. Where your container images are built for both, a NodePool that allows
 both lets Karpenter take what is cheaper, and doubles what spot can choose from. Prices are on demand, of us-east-1.
-Beside the cheapest amd64 types (`m5a`, `t3a`) Graviton saves a tenth: that alone is not reported. Silent where the
-same folder holds a NodePool with the same taints that allows arm64.
+Compared with the cheapest amd64 types (`m5a`, `t3a`) Graviton saves a tenth: that alone is not reported. Silent where
+the same folder holds a NodePool with the same taints that allows arm64.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:

@@ -1,11 +1,11 @@
-r"""The GPU categories `g` and `p` without a word on which GPUs: any generation may be launched, old or new.
+r"""The GPU categories `g` and `p` without a choice of GPU: any generation may be launched, old or new.
 
 The categories hold GPUs many years apart, and prices as far apart. Karpenter takes what is cheapest of those that
 have enough devices; where that has run out, the next one, up to the dearest. A model that needs a newer GPU, or
 more memory, then fails on some nodes. A requirement on `instance-generation`, `instance-gpu-name`, `instance-gpu-
 memory` or the family says what is meant.
 
-Pods may say it themselves, by `nodeSelector`. It is a reminder, then.
+Pods may say it themselves, by `nodeSelector`. Then the finding is only a hint.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
@@ -62,9 +62,9 @@ def check(pool: NodePool, context: Context, *, kinds: int = 4) -> Findings:
     prices = f": `{least[1]}` to `{most[1]}`, ${least[0]:,.2f} to ${most[0]:,.2f} an hour" if least and most else ""
     yield Finding(
         at=pool_requirements.values_at(item),
-        message=f"{len(left)} kinds of GPU are left{prices}",
+        message=f"{len(left)} kinds of GPU are allowed{prices}",
         once=True,
-        help="say which are meant by `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
+        help="choose with `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
     )
 
 

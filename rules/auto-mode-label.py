@@ -1,4 +1,4 @@
-"""A NodePool of EKS Auto Mode asks for a label of self-managed Karpenter, or for one with a slip in its name.
+"""A NodePool of EKS Auto Mode asks for a label of self-managed Karpenter, or for one with a typo in its name.
 
 The labels of instance types are called `eks.amazonaws.com/instance-category` and so on in Auto Mode, and
 `karpenter.k8s.aws/instance-category` where Karpenter is one's own. The documents of Auto Mode name only its own, so

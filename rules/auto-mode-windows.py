@@ -1,8 +1,8 @@
-r"""A NodePool of EKS Auto Mode that asks for Windows: Auto Mode launches nodes of Linux alone.
+r"""A NodePool of EKS Auto Mode asks for Windows: Auto Mode launches Linux nodes only.
 
-A pool that leaves no other system never launches a node (an error). `windows` beside `linux` does nothing, and
+A pool that leaves no other system never launches a node (an error). `windows` together with `linux` does nothing, and
 neither does a requirement on `node.kubernetes.io/windows-build` that Linux nodes meet. Windows nodes need a node
-group, or Karpenter of one's own.
+group, or a Karpenter of your own.
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}

@@ -1,4 +1,4 @@
-r"""Bare-metal types that requirements leave: beside virtual ones, or behind a `NotIn` of `metal` alone.
+r"""Bare-metal types that the requirements still allow: next to virtual ones, or after a `NotIn` of `metal` only.
 
 `NotIn` of `metal` that leaves `metal-24xl`, `metal-48xl` and the other bare-metal sizes.
 
@@ -23,7 +23,7 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
 ```
 
-Requirements that leave bare-metal types beside virtual ones.
+Requirements that leave bare-metal types together with virtual ones.
 
 A bare-metal node takes many minutes to boot, where others take one, and is a whole server. It is launched for a pod
 that fits no smaller type, or when smaller ones are short, and costs as much as the largest size of its family. A pool

@@ -1,4 +1,4 @@
-"""Disruption budgets that never let a node go, so that nodes keep their image and cost for as long as they live.
+"""Disruption budgets that never let Karpenter disrupt a node, so that nodes keep their image as long as they live.
 
 Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
 `duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of

@@ -1,8 +1,8 @@
-r"""A bound that excludes nothing, because another requirement excludes all that it would.
+r"""A bound that excludes nothing, because another requirement already excludes those types.
 
-`instance-memory Gt 1500` takes no type away beside `instance-cpu In 4, 8`. A floor such as `instance-generation Gt 2`
-takes none away beside a list of families that are all newer. It does no harm. It reads as if it decided something,
-and often stands for a number or a unit that was meant to be another one: memory is in MiB.
+`instance-memory Gt 1500` takes no type away together with `instance-cpu In 4, 8`. It does no harm. It reads as if it
+decided something, and often stands for a number or a unit that was meant to be another one: memory is in MiB. A lower
+bound of the generation is not reported: it keeps out older families that somebody may add later.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -65,17 +65,14 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _reason(
     line: resolve.LineEffect, lines: list[resolve.LineEffect], resolution: resolve.Resolution
 ) -> resolve.LineEffect | None:
-    """The one other requirement that leaves nothing for a bound to exclude; of a generation, a list of names only.
+    """Return the one other requirement that leaves a bound nothing to exclude; None for a bound of the generation.
 
-    A floor of the generation beside categories is what `old-generations` asks for, whatever it excludes today.
+    A floor of the generation is what `old-generations` asks for, whatever it excludes today.
     """
+    if requirement.normalize(line.key) == keys.GENERATION:
+        return None
     excluded = resolution.alive - line.kept
-    floor = requirement.normalize(line.key) == keys.GENERATION
-    for other in lines:
-        names = requirement.normalize(other.key) in (keys.FAMILY, keys.INSTANCE_TYPE) and other.operator == "In"
-        if other is not line and (names or not floor) and not other.kept & excluded:
-            return other
-    return None
+    return next((other for other in lines if other is not line and not other.kept & excluded), None)
 
 
 def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
@@ -85,9 +82,9 @@ def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
     return Finding(
         at=line.at.key_node,
         message=messages.first_fitting(
-            f"{bound} excludes nothing of what `{messages.short(shown, 40)}` leaves",
+            f"{bound} excludes nothing that `{messages.short(shown, 40)}` allows",
             f"{bound} excludes nothing here",
         ),
         also=[Also(reason.at.key_node, "leaves no type that the bound excludes")],
-        help=f"remove it, or write the number that was meant{f' ({unit})' if unit is not None else ''}",
+        help=f"remove it, or correct the number{f' ({unit})' if unit is not None else ''}",
     )

@@ -1,4 +1,4 @@
-r"""Selector terms that find more subnets or security groups than are meant: of several VPCs, clusters or purposes.
+r"""Selector terms that find more subnets or security groups than intended: of several VPCs, clusters or purposes.
 
 A selector that asks for a tag that most subnets or security groups have, with any value: `Name: "*"`.
 
@@ -411,7 +411,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=first.key_node,
                     message=f"`{messages.short(tags[0], 40)}` {why}",
-                    help="select by a tag that only these have, for example `karpenter.sh/discovery: <cluster>`",
+                    help="select by a tag that only the right ones have, such as `karpenter.sh/discovery: <cluster>`",
                 )
 
 

@@ -1,6 +1,6 @@
-"""Budgets of one's own replace the default of 10 %, and leave times or reasons without any limit.
+"""Budgets that replace the default of 10 %, and leave times or reasons without any limit.
 
-Without `budgets` a NodePool lets 10 % of its nodes be disrupted at once. A list of one's own takes the place of that
+Without `budgets` a NodePool lets 10 % of its nodes be disrupted at once. Your own list replaces that
 default. Where none of its entries is active, nothing is limited: after a change of the NodePool or a new image
 Karpenter replaces all nodes of the pool as fast as new ones come up.
 

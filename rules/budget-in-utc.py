@@ -3,7 +3,7 @@ r"""A budget for certain hours of the day: its schedule is in UTC, whatever the 
 Karpenter reads schedules in UTC. `0 9 * * mon-fri` for eight hours is 18 to 2 o'clock in Seoul, and 4 to 12 in New
 York: nodes are then replaced in the very hours that were to be quiet. Where the pool names its zones, the finding
 says what the hours are there, and there is none if the window begins in the morning. A comment with the word `UTC`
-beside the budgets says that this was thought of; then the rule reports nothing either.
+next to the budgets says that this was thought of; then the rule reports nothing either.
 
 ```yaml bad frame=pool
 spec.disruption:

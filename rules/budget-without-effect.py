@@ -1,4 +1,4 @@
-r"""A budget that never counts, because another that is always in force with it allows as few nodes or fewer.
+r"""A budget without effect, because another one that is always in force allows as few nodes or fewer.
 
 Of the budgets that are in force and concern a reason the smallest counts; a schedule does not take the place of a
 budget without one. `nodes: "0"` for all hours and `nodes: "30%"` for two hours of the night allow nothing at night

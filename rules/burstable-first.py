@@ -1,4 +1,4 @@
-r"""An on-demand NodePool that allows burstable `t` types beside others: Karpenter launches these first.
+r"""An on-demand NodePool that allows burstable `t` types with others: Karpenter launches the burstable types first.
 
 Of the types that fit the pods Karpenter takes the cheapest, and a `t` type costs less than one of `m`, `c` or `r`
 with as many CPUs and as much memory. Its price is for a part of its CPUs: a `t3.large` may use 30 % of them without
@@ -56,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
     yield Finding(
         at=pool_requirements.values_at(at) if at is not None else fixes.place(pool),
-        message=f"burstable `{twin.other}` is launched before `{twin.own}`, for it costs {twin.saved:.0%} less",
-        note="beyond its baseline CPU time costs credits, which Karpenter does not know of",
-        help="unless most pods idle, leave t out, or give it a NodePool of its own",
+        message=f"burstable `{twin.other}` is launched before `{twin.own}`, because it costs {twin.saved:.0%} less",
+        note="beyond its baseline, CPU time costs credits, which Karpenter does not count",
+        help="unless most pods idle, exclude t, or give it a NodePool of its own",
     )

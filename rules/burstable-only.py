@@ -1,4 +1,4 @@
-r"""A NodePool that leaves nothing but burstable `t` types: their CPUs run on credits.
+r"""A NodePool that allows only burstable `t` types: their CPUs run on credits.
 
 A `t3.large` may use 30 % of its two CPUs without end. What goes beyond is paid with credits; when they are gone, a
 `t2` is throttled to its baseline, and `t3`, `t3a` and `t4g`, which start in unlimited mode, cost extra for each CPU

@@ -1,4 +1,4 @@
-r"""Capacity types listed as `[on-demand, spot]`: the order is no preference, Karpenter tries spot first.
+r"""Capacity types listed as `[on-demand, spot]`: the order is not a preference, Karpenter tries spot first.
 
 A requirement is a set. Whichever value stands first, a launch tries reserved capacity, then spot, then on-demand, and
 EC2 takes spot nodes back with two minutes' notice. Whoever means "on-demand, and spot only if need be" needs two
@@ -63,7 +63,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.visible_node(at.values_node),
         message=message,
-        help="take `on-demand` alone, or give spot a NodePool of its own with a lower weight",
+        help="use `on-demand` alone, or give spot a NodePool of its own with a lower weight",
         suggestions=_ways(at),
     )
 

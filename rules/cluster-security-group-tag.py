@@ -1,4 +1,4 @@
-r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster can bear.
+r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster can have.
 
 EKS puts the tag on the group that it makes for the cluster. The Terraform module `terraform-aws-modules/eks` puts it
 on the one that it makes for nodes, too: a term on it then finds both. A load balancer controller looks for the one

@@ -1,4 +1,4 @@
-r"""A comment that says another duration, count or capacity type than the value beside it: `72h # = 720h`.
+r"""A comment that says another duration, count or capacity type than the value on its line: `72h # = 720h`.
 
 One of the two is wrong, and whoever reads the file believes the comment. Only comments are read that say nothing but
 the value: a duration, a count of nodes, percent or CPUs behind the value, "spot only", "on-demand only" or "prefer
@@ -45,11 +45,12 @@ spec.disruption.budgets:
   - nodes: "10%"
 ```
 
-A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
+A bound next to a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
 
-`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" beside
-`Gt 4`, or "up to 8" beside `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
-count the value in.
+`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" next to
+`Gt 4`, or "up to 8" next to `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
+count the value in. A comment that also names the number at which the value begins ("5+ (Graviton starts at gen 6)"
+next to `Gt 5`) is not reported.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -221,6 +222,8 @@ def _bounds(pool: NodePool) -> Findings:
         if found is None or not isinstance(line.key, str):
             continue
         begins = number + 1 if line.operator == "Gt" else number - 1
+        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", _comment(line)):
+            continue  # the comment names both: "5+ (Graviton starts at gen 6)" may mean what the value says
         meant = number - 1 if line.operator == "Gt" else number + 1
         comment = " ".join(found[0].split())
         end = "begins" if line.operator == "Gt" else "ends"

@@ -2,7 +2,7 @@ r"""Settings for consolidation in a static NodePool, whose nodes Karpenter never
 
 A NodePool with `replicas` keeps as many nodes as it says. `consolidationPolicy` and `consolidateAfter` are ignored
 there: empty and half empty nodes stay. Set `replicas` lower to have fewer. (`consolidateAfter` has to be given before
-1.15 wherever `disruption` is, and is not spoken of.)
+1.15 wherever `disruption` is, and is not reported.)
 
 ```yaml bad frame=pool karpenter=1.14.1
 spec.replicas: 3

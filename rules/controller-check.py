@@ -49,7 +49,7 @@ A requirement of a static NodePool that its nodes do not get, because the same k
 
 A NodePool with `replicas` launches from its requirements alone: its NodeClaims carry no list of instance types, as
 those for pods do. Of a key with `Gt`, `Lt`, `Gte` or `Lte` a NodeClaim holds the bounds and nothing else, so that
-what `NotIn` excludes is launched all the same. Before 1.9.0 `Lt` is lost beside `Gt`, too.
+what `NotIn` excludes is launched anyway. Before 1.9.0 `Lt` is lost together with `Gt`, too.
 
 Say with `In` which values are wanted, or exclude by another key.
 

@@ -5,7 +5,7 @@ A module of Terraform gives the controller the permissions of older releases of 
 Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
 one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
 asks for more than the old one grants: it tags instances after their launch, and is refused (`not authorized to
-perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 beside which
+perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 next to which
 all NodePools and EC2NodeClasses are `v1`.
 
 ```yaml bad
@@ -52,8 +52,8 @@ spec:
 From 1.7.0 on the controller also lists instance profiles. Version 21.2.0 of the submodule grants
 `iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons; no older version does. Without
 it nodes are launched, but an EC2NodeClass that is deleted stays (its finalizer lists the profiles first), and so do
-the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, beside objects for which
-files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
+the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, next to objects for
+which files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -101,8 +101,8 @@ For a class with `role` Karpenter makes an instance profile, puts the role into 
 the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
 never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
 also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
-counts what any file of the run grants, wildcards too, and is silent beside a class with `instanceProfile` and beside
-a module that makes the policy.
+counts what any file of the run grants, wildcards too, and is silent next to a class with `instanceProfile` and next
+to a module that makes the policy.
 
 ```yaml bad
 # file: karpenter.tf
@@ -156,13 +156,22 @@ spec:
 ```
 """
 
-import os
 import re
-from collections.abc import Iterator
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, Object, Source, Span, releases, rule, support
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Object,
+    Source,
+    Span,
+    releases,
+    rule,
+    support,
+    terraform_blocks,
+)
 
-_MODULE = re.compile(r'(?m)^module[ \t]+"[^"\n]*"[ \t]*\{[ \t]*$')
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 
@@ -209,21 +218,23 @@ _FOR_ROLE = (
     mentions=["ec2:CreateFleet", "module"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith((".tf", ".tofu")):
+    if not source.path.endswith(terraform_blocks.ENDINGS):
         return
     yield from _check_written(source, context)
-    for start, block in _find_modules(source.text):
+    for call in terraform_blocks.find_blocks(source):
+        block = call.text if call.address.startswith("module.") else ""
         called, version = _SOURCE.search(block), _VERSION.search(block)
         module = support.policy_module(called[1]) if called is not None else None
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = _find_beside(source, context)
+        objects = context.objects_near(source, Object)
         stated = [context.stated_releases(obj) for obj in objects]
         lists = all(found and min(found) >= LISTS_PROFILES for found in stated)
         if not objects or any(obj.version != "v1" for obj in objects):
             continue
-        at = Span(source, start + version.start(1), start + version.end(1))
+        place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
+        at = Span(source, *place.span(1)) if place is not None else call.at
         ways = [f"move to version {'.'.join(map(str, module.lists_profiles))} of the module or newer"]
         if most < module.v1_always and module.v1_switch and not re.search(rf"\b{module.v1_switch}\s*=", block):
             if not lists:
@@ -248,7 +259,7 @@ def _check_written(source: Source, context: Context) -> Findings:
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in _find_beside(source, context) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]
@@ -303,21 +314,3 @@ def _find_newest(constraint: str) -> tuple[float, ...] | None:
     if found[1] == "~>":
         numbers[-1] = float("inf")  # of a single number, too: `~> 20` allows 21
     return tuple(numbers)
-
-
-def _find_modules(text: str) -> Iterator[tuple[int, str]]:
-    """The blocks of modules: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
-    at = 0
-    while (begun := _MODULE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        yield begun.start(), text[begun.start() : at]
-
-
-def _find_beside(source: Source, context: Context) -> list[Object]:
-    """Karpenter's objects below the nearest folder around a file that holds any."""
-    folder = os.path.dirname(source.path)
-    while True:
-        below = os.path.join(folder, "")
-        found = [obj for obj in context.objects if not folder or obj.source.path.startswith(below)]
-        if found or not folder or folder == os.path.dirname(folder):
-            return found
-        folder = os.path.dirname(folder)

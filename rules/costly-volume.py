@@ -1,8 +1,8 @@
 r"""A volume whose provisioned performance costs more than most nodes need: IOPS and throughput are paid by the month.
 
-A `gp3` volume has 3,000 IOPS and 125 MiB/s for its price. More is paid for each node, for as long as it lives:
-16,000 IOPS and 1,000 MiB/s cost 100 USD a month in us-east-1, which is more than many of the nodes themselves. For
-fast pulls of images, local disks with `instanceStorePolicy: RAID0` are faster, and cost nothing beside the type.
+A `gp3` volume has 3,000 IOPS and 125 MiB/s for its price. More is paid for each node, for as long as it lives: 16,000
+IOPS and 1,000 MiB/s cost 100 USD a month in us-east-1, which is more than many of the nodes themselves. For fast
+pulls of images, local disks with `instanceStorePolicy: RAID0` are faster, and cost nothing in addition to the type.
 Prices are those of us-east-1.
 
 ```yaml bad frame=class

@@ -50,5 +50,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
         message=f"{len(devices):,} types with GPUs or accelerators get the same image as the {rest:,} others",
         also=[Also(node_class.ami_terms[0].node, "of these images Karpenter knows the architecture alone")],
-        help="keep GPU types out, or give them a class with an image for GPUs and a pool of their own",
+        help="exclude GPU types, or give them a class with an image for GPUs and a pool of their own",
     )

@@ -1,11 +1,11 @@
-r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
+r"""Disruption as in the defaults and examples: seconds after a change, at any hour, and drains without a time limit.
 
 A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its
 nodes go seconds after a change, or never. The finding also names missing budgets and a missing
 `terminationGracePeriod`; alone these are no finding, because most NodePools set neither.
 
 *When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
-consolidate it. With `WhenEmptyOrUnderutilized` and half a minute or less, or `0s`, which is what a NodePool without a
+consolidate it. With `WhenEmptyOrUnderutilized` and ten seconds or less, or `0s`, which is what a NodePool without a
 `disruption` block gets, each pod that comes or goes can move others to another node. Deployments, jobs and
 autoscalers do that all day. Each move restarts pods, pulls images again and, with on-demand nodes, buys a minute of
 a new node at least. A few minutes save nearly as much. `WhenEmpty` moves no pod, and is left alone.
@@ -46,7 +46,7 @@ spec.template.spec.terminationGracePeriod: 24h
 ```yaml bad frame=pool
 spec.disruption:
   consolidationPolicy: WhenEmptyOrUnderutilized
-  consolidateAfter: 30s
+  consolidateAfter: 5s
 spec.template.spec.terminationGracePeriod: 24h
 ```
 
@@ -116,7 +116,7 @@ SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", 
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
 )
-def check(pool: NodePool, context: Context, *, seconds: int = 30) -> Findings:
+def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
     soon = _place_of_haste(pool, seconds)
     if (
         soon is not None

@@ -1,4 +1,4 @@
-r"""A template gives a field a default, under a condition that asks for the same field: the default is never printed.
+r"""A template gives a field a default, under a condition on that field: the default is never printed.
 
 `{{ if .consolidateAfter }}consolidateAfter: {{ .consolidateAfter | default "Never" }}{{ end }}` prints nothing where
 the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is up to

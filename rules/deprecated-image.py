@@ -1,10 +1,10 @@
-r"""The image that Karpenter takes is deprecated: whoever made it wants it replaced, and may soon remove it.
+r"""The image that Karpenter uses is deprecated: its owner wants it replaced, and may soon remove it.
 
 AWS deprecates the images that EKS publishes after some time, and a pipeline can set a time for its own. A deprecated
 image still launches; once it is deregistered, nothing does. Karpenter from 1.1.0 on takes deprecated images only
 where nothing else matches, so this says that a selector, an id or an alias version is out of date. (1.0.x does not
-find deprecated images of other accounts and of Amazon, but for an alias at latest from 1.0.7 on: see no-image. Your
-own it ranks as all others.)
+find deprecated images of other accounts and of Amazon, except for an alias at latest from 1.0.7 on: see no-image.
+Your own it ranks as all others.)
 
 An alias is moved to the newest version by the fix. That replaces nodes, so it is unsafe.
 

@@ -1,4 +1,4 @@
-r"""A NodePool for one vendor's devices that lists types with another's: `g4ad` behind a taint `nvidia.com/gpu`.
+r"""A NodePool for one vendor's devices lists types with another vendor's: `g4ad` with a taint `nvidia.com/gpu`.
 
 Karpenter counts devices by the vendor's resource: a `g4ad` has `amd.com/gpu`, an `inf2` `aws.amazon.com/neuron`. Pods
 that ask for `nvidia.com/gpu` never fit such a type, so that it adds nothing to choose from. What does run there are
@@ -99,7 +99,7 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
         return
     yield Finding(
         at=named.node.get("key") or named.node,
-        message=f"no instance type left has `{named.key}`: pods that ask for it never run here",
+        message=f"no allowed instance type has `{named.key}`: pods that ask for it never run here",
         help="let types in that have the device, or name the taint for what the nodes are for",
     )
 
@@ -110,7 +110,7 @@ def _limits(pool: NodePool) -> Findings:
         if resolve.device_of(limit.resource) is not None and limit.amount:
             yield Finding(
                 at=limit.at.key_node,
-                message=f"the limit of `{limit.resource}` counts nothing: no instance type left has one",
+                message=f"the limit of `{limit.resource}` counts nothing: no allowed instance type has one",
                 severity="info",
                 help="limit the devices that the types have, or cpu and memory",
             )

@@ -2,8 +2,8 @@ r"""A selector term that finds no subnet, security group, capacity reservation o
 
 Where all terms for subnets, or all for security groups, find nothing, the class never becomes ready, and Karpenter
 launches nothing from the NodePools that point to it; so it is with a placement group that is not there. That is an
-error. A term that finds nothing beside others that do is a warning, and so is a term for capacity reservations:
-Karpenter does without reservations.
+error. A term that finds nothing together with others that do is a warning, and so is a term for capacity
+reservations: Karpenter does without reservations.
 
 Where the snapshot knows that the same in other capitals or punctuation finds something, for another class, the fix
 writes it so.

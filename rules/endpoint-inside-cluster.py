@@ -40,7 +40,7 @@ spec:
 
 import re
 
-from nodelint.api import Context, Finding, Findings, Source, Span, controller_settings, messages, rule
+from nodelint.api import Context, Finding, Findings, Source, controller_settings, messages, rule
 
 _INSIDE = re.compile(
     r"(?i)(?:https?://)?(?:kubernetes(?:\.default(?:\.svc)?)?|[\w.-]+\.svc|[\w.-]+\.cluster\.local|localhost|127\.0\.0\.1)"
@@ -61,16 +61,15 @@ _INSIDE = re.compile(
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    known = controller_settings.shown_paths(source, context.files)
     places = set()
     for install in context.installs:
         for setting in install.find("CLUSTER_ENDPOINT"):
-            at = setting.node if setting.node.source.path in known else install.at
-            if at.source.path != source.path or at.start in places or not _INSIDE.fullmatch(setting.value):
+            at = controller_settings.place_in(source, context.files, install, setting.node)
+            if at is None or at.start in places or not _INSIDE.fullmatch(setting.value):
                 continue
             places.add(at.start)
             yield Finding(
-                at=Span(source, at.start, at.end),
+                at=at,
                 message=f"`{messages.short(setting.value, 60)}` resolves only in the cluster: nodes never join",
                 help="write the endpoint of the EKS API server, or leave the setting out: Karpenter asks EKS for it",
             )

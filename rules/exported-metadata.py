@@ -49,7 +49,7 @@ def check(obj: Object, context: Context) -> Findings:
         edits=edits.if_editable(edits.restructure, metadata, _list_kept_fields(metadata, found)),
         covers=[node for _, node in found],
         note=_ignored(obj),
-        help="take it out: it was copied from a cluster",
+        help="remove it: it was copied from a cluster",
     )
 
 

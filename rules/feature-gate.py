@@ -1,4 +1,4 @@
-r"""What only works with a feature gate that is off by default: a static NodePool (`replicas`), a NodeOverlay.
+r"""A static NodePool (`replicas`), a NodeOverlay or the like needs a feature gate that is off by default.
 
 The API server takes `replicas` in every release that has the field. The controller acts on it only where it was
 started with the gate (`settings.featureGates.staticCapacity: true` of the chart), which is alpha, and off by default.

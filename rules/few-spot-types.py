@@ -100,7 +100,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=pool_requirements.values_at(spot),
-        message=f"no cheaper spot node replaces these: Karpenter asks for {LEAST} instance types, and {count} remain",
+        message=f"no cheaper spot node replaces a node: Karpenter needs {LEAST} instance types, {count} are allowed",
         help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
     )
 

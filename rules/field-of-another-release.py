@@ -1,4 +1,4 @@
-r"""A field, value or label key that the target release does not have yet, or has no more.
+r"""A field, value or label key that the target release does not have yet, or no longer has.
 
 The manifest is right for another Karpenter release. Applied to this one it is refused, or the field is dropped.
 The message names the release that has it; `--karpenter-version` says which release is meant.

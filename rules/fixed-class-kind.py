@@ -100,7 +100,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=kinds[0],
-        message="the kind is fixed, and the chart makes classes of `eks.amazonaws.com` too: a pool never finds these",
+        message="the kind is fixed, and the chart also makes classes of `eks.amazonaws.com`: a pool never finds them",
         note=f"`{messages.short(switch)}` makes a `NodeClass` in the place of an `EC2NodeClass`",
         help="print `group` and `kind` by the same condition",
     )

@@ -3,7 +3,7 @@ r"""A list whose order is meant as a preference: flex families named first, with
 The values of a requirement are a set. Karpenter takes the cheapest instance type that fits (for spot, EC2 weighs
 price and capacity), wherever it stands in the list. `"*"` is not a wildcard: it is an invalid value, with which the
 pool never becomes ready. Write a preference as two NodePools of different `weight`: the higher one is tried first.
-The rule is silent where a NodePool of flex types alone stands beside the one with the list.
+The rule is silent where a NodePool of flex types alone stands next to the one with the list.
 
 The fix makes a second pool of the first, with the same taints, labels, limits and disruption: since Karpenter
 1.7.0 the label `karpenter.k8s.aws/instance-capability-flex` tells them apart, before that the names of the
@@ -137,9 +137,9 @@ def _any_family(line: RequirementLine) -> list[Suggestion]:
 def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
     ways = ["use two NodePools of different weight: the one with the higher weight is tried first"]
     if fixed and parted:
-        ways.append("flex families that are not listed are in neither")
+        ways.append("flex families that are not listed are in neither pool")
     if fixed and pool.node.find("spec", "limits") is not None:
-        ways.append("limits apply to each of them")
+        ways.append("limits apply to each pool")
     return "; ".join(ways)
 
 

@@ -2,7 +2,7 @@ r"""Types with a fraction of a GPU, of which Karpenter counts none: `g6f` and `g
 
 EC2 says of them that they have 0 GPUs. Karpenter therefore gives them no `nvidia.com/gpu`: a pod that asks for one
 never gets such a node, and a NodePool of nothing else leaves it Pending. `instance-gpu-count Exists`, like a
-requirement on the GPU's name or maker, lets them in all the same (their count is `0`), for pods that ask by label or
+requirement on the GPU's name or maker, allows them anyway (their count is `0`), for pods that ask by label or
 merely tolerate the taint; limits on GPUs do not count them. So it is in every release, 1.14.1 included
 (aws/karpenter-provider-aws#8368).
 

@@ -2,7 +2,7 @@ r"""A NodePool that launches reserved capacity only, while no reservation of its
 
 Karpenter takes a capacity reservation for an offering as long as instances of it are free. A NodePool that asks for
 `karpenter.sh/capacity-type In [reserved]` and nothing else has no other offering: while its reservations are full,
-its pods stay Pending. With `on-demand` beside `reserved` Karpenter tries the reservation first.
+its pods stay Pending. With `on-demand` together with `reserved` Karpenter tries the reservation first.
 
 The count is that of EC2 at the time of the snapshot. Nodes that the NodePool runs itself fill a reservation, too: a
 pool that is meant to stop there says so by this requirement. Silence the finding for such a pool. Reservations that

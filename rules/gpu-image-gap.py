@@ -1,4 +1,4 @@
-r"""GPU or accelerator types are left in a pool, and the alias of its class has no image for them.
+r"""A pool allows GPU or accelerator types, and the alias of its class has no image for them.
 
 An alias stands for several images, one for each architecture and kind of accelerator, and not all combinations exist:
 

@@ -3,8 +3,9 @@ r"""A CapacityBuffer for which Karpenter makes no room, or not the room that it 
 From Karpenter 1.14.0 on a CapacityBuffer (`autoscaling.x-k8s.io/v1beta1`) keeps nodes for more pods of a template,
 where the feature gate CapacityBuffer is on. The API server admits one that names no template, and one whose
 `scalableRef` is of a kind that Karpenter does not read: the first is never ready, and the second fails for ever.
-`percentage` is of the replicas of `scalableRef`; beside `podTemplateRef` it is not read. Where none of `replicas`,
-`percentage` and `limits` says how much, the buffer is empty. And where no NodePool takes the pods, no node comes.
+`percentage` is of the replicas of `scalableRef`; together with `podTemplateRef` it is not read. Where none of
+`replicas`, `percentage` and `limits` says how much, the buffer is empty. And where no NodePool takes the pods, no
+node comes.
 
 The Cluster Autoscaler reads objects of the same kind. Nothing is said unless the files turn Karpenter's gate on, save
 of what the API server refuses or drops: fields that v1beta1 does not have, values of another type, both references at

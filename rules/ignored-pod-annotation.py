@@ -1,4 +1,4 @@
-r"""An annotation by which a pod was to keep its node, and that Karpenter does not read.
+r"""An annotation that should protect a pod's node, and that Karpenter does not read.
 
 `karpenter.sh/do-not-disrupt: "true"` on a pod keeps consolidation and drift away from its node for as long as the pod
 runs; from Karpenter 1.12 on a duration such as `30m` does so for the first half hour. Any other value, `"True"` or
@@ -81,7 +81,7 @@ def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
     if key is not None and there is None and of_pod is not None:
         yield Finding(
             at=key,
-            message=f"`{_KEPT}` on a {workload.kind} does nothing: Karpenter reads it on pods",
+            message=f"`{_KEPT}` on a {workload.kind} has no effect: Karpenter reads it on pods",
             note="consolidation and drift replace the nodes of its pods",
             help="move it to the annotations of the pod template",
         )

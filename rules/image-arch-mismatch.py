@@ -127,9 +127,9 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
     count, total = len(gap.types), len(resolution.candidates)
     whole = count == total
     if whole:
-        message = f"the class has no `{arch}` image, and every instance type left ({total:,}) is {arch}"
+        message = f"the class has no `{arch}` image, and every allowed instance type ({total:,}) is {arch}"
     else:
-        message = f"the class has no `{arch}` image: {count:,} of {total:,} instance types left cannot launch"
+        message = f"the class has no `{arch}` image: {count:,} of {total:,} allowed instance types cannot launch"
     lines = [
         line
         for line in pool.requirements
@@ -150,8 +150,8 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
             changes = fixes.take_out(listing, [arch])
         else:
             changes = fixes.require(pool, [(keys.ARCH, "In", tuple(serving))])
-    except edits.NotEditable:
-        changes = []
+    except edits.NotEditable as error:
+        changes = edits.NoEdits(error.reason)
     return Finding(
         at=named or fixes.place(pool),
         message=message,

@@ -1,4 +1,4 @@
-r"""An image term that names one Kubernetes version: its nodes stay behind, or ahead of, the cluster's.
+r"""An image term that names one Kubernetes version: its nodes do not follow the cluster's version.
 
 An image for another Kubernetes version than the cluster's.
 

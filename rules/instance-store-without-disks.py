@@ -4,7 +4,7 @@ r"""`instanceStorePolicy` in a class whose pools can launch no type with local d
 them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
 family (`m6id`, `c7gd`), begin with `i` (`i4i`, `im4gn`), or have accelerators (`g5`, `g6`, `p5`, `trn1`): the label
 `karpenter.k8s.aws/instance-local-nvme` says which, and the finding looks at it. In the values of a chart the pool
-beside the class counts.
+next to the class counts.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -66,7 +66,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=policy,
             message="`RAID0` does not reach nodes of Windows: their local disks stay as they are",
-            note="where a type has local disks, Karpenter plans pods with the size of these",
+            note="where a type has local disks, Karpenter plans pods with their size",
             help="remove it, and size the root volume in blockDeviceMappings",
         )
         return
@@ -75,7 +75,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=policy,
             message="`RAID0` does not reach nodes of family Custom: nothing in `userData` prepares their local disks",
             severity="info",
-            note="where a type has local disks, Karpenter plans pods with the size of these",
+            note="where a type has local disks, Karpenter plans pods with their size",
             help="remove it unless the image itself prepares the disks, or prepare them in `userData`",
         )
         return

@@ -55,6 +55,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         suggestions=[]
         if found.own
         else remedies.list_suggestions(
-            [("take the line out", remedies.without_line(script.places, found.start, found.end))]
+            [("remove the line", remedies.without_line(script.places, found.start, found.end))]
         ),
     )

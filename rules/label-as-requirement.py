@@ -1,10 +1,10 @@
-"""A label of the template under a well-known key: it is a requirement too, and shuts out all other values.
+"""A label of the template with a well-known key: it is also a requirement, and excludes all other values.
 
 Karpenter adds the template's labels to the pool's requirements. `karpenter.sh/capacity-type: spot` among the labels
-means `karpenter.sh/capacity-type In [spot]`, whatever the requirements allow beside it, and `kubernetes.io/arch:
-amd64` leaves no arm64 type. Karpenter sets these labels on each node anyway, with the values that the node has.
-Readers look for them under `requirements`; and unlike a requirement, a label is part of the hash, so that a change
-replaces nodes that would still fit.
+means `karpenter.sh/capacity-type In [spot]`, whatever the requirements allow together with it, and
+`kubernetes.io/arch: amd64` leaves no arm64 type. Karpenter sets these labels on each node anyway, with the values
+that the node has. Readers look for them under `requirements`; and unlike a requirement, a label is part of the hash,
+so that a change replaces nodes that would still fit.
 
 Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned:
 in the strict profile alone where a requirement has this value and no other. The fix moves it to the requirements.

@@ -1,4 +1,4 @@
-"""A label of one's own is required without a value, so nodes can bear a made-up number as its value.
+"""A custom label is required without a value, so nodes can get a random number as its value.
 
 Karpenter gives each node a label for every key of its NodePool's requirements. Where the requirement leaves the
 value open (`Exists`, `NotIn`, a bound), the value comes from the pods that the node is for. Pods that do not ask for

@@ -1,17 +1,16 @@
-r"""Limits that do not fit the instance types left: one that is never reached, or room for one node or for hundreds.
+r"""Limits that do not fit the instance types: one that is never reached, or room for one node or for hundreds.
 
 Karpenter adds up the CPUs and the memory of a pool's nodes, and launches no node beyond a limit. What that means in
 nodes depends on the instance types:
 
 - With `cpu: 1000` and `memory: 500Gi` a pool of types with 4 GiB per CPU ends at 125 CPUs. The limit that is never
   reached reads as if the pool could grow eight times as far.
-- Where only one or two nodes fit, a node that fails takes all or half of the pool's pods with it, and no third one
-  starts when these need more.
+- Where only one node fits, a node that fails takes all of the pool's pods with it until another one is there.
 - Where all types have two CPUs, `cpu: 4` counts nodes. With `memory: 16Gi` one `r7i.large` is all: pods that ask for
   much memory get it, and a second node never starts.
 - A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
 
-The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
+The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the allowed types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -40,10 +39,10 @@ from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
 
-FEW = 2
+FEW = 1
 NARROW = 12
-HALF = 0.5
-OUT_OF_BALANCE = 0.6
+QUARTER = 0.25
+OUT_OF_BALANCE = 0.35
 """A limit of which the other leaves less than this part is plainly not meant to be reached."""
 
 
@@ -92,10 +91,10 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
-        why = f"the types left have {size.least:.3g} GiB per CPU or more"
+        why = f"the allowed types have {size.least:.3g} GiB per CPU or more"
     elif size.gibs <= OUT_OF_BALANCE * gibs / 1024**3:
         unreached, other, end = memory, cpu, f"{size.gibs:,.0f}Gi"
-        why = f"the types left have {size.greatest:.3g} GiB per CPU or less"
+        why = f"the allowed types have {size.greatest:.3g} GiB per CPU or less"
     else:
         yield from _early(cpu, memory, cpus, size)
         return
@@ -112,12 +111,12 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
 def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
     """A limit of memory that most of a few types reach long before that of CPUs."""
     end = size.cpus * size.least / size.middle
-    if size.types <= NARROW and end <= HALF * cpus:
+    if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
             at=fixes.visible_node(cpu.at.node),
-            message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most types left:"
+            message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most allowed types:"
             f" the cpu limit is `{_quote_limit(cpu)}`",
-            also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
+            also=[Also(memory.at.node, f"most allowed types have {size.middle:.3g} GiB per CPU or more")],
             help="set both limits to the size that the pool may grow to",
         )
 
@@ -141,12 +140,12 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
 
 
 def _few(reach: resolve.Reach) -> Finding:
-    limit, whose = reach.limit, "all pods of the pool wait" if reach.nodes == 1 else "half of the pool's pods wait"
+    limit = reach.limit
     return Finding(
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for"
         f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
-        note=f"when a node fails, {whose} for another",
+        note="when the node fails, all pods of the pool wait for another",
         help="leave room for a node more than the pool needs",
     )
 
@@ -174,7 +173,7 @@ def _many(reach: resolve.Reach) -> Finding:
     return Finding(
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` allows {reach.nodes:,} nodes or more:"
-        f" `{reach.type}`, the largest type left, has {reach.amount}",
+        f" `{reach.type}`, the largest allowed type, has {reach.amount}",
         note=f"that costs ${reach.cost:,.0f} an hour on demand" if reach.cost else None,
         help="a limit stops a runaway: set it to somewhat more than the pool needs",
     )

@@ -1,4 +1,4 @@
-r"""A limit that is less than the smallest instance type left has, so that the NodePool never launches anything.
+r"""A limit below the smallest instance type that the pool allows, so that the NodePool never launches anything.
 
 Karpenter passes over each instance type whose capacity is more than what is left of a limit. Where that is all of
 them, pods stay Pending, with "all available instance types exceed limits for nodepool" in the controller's log. How

@@ -7,8 +7,9 @@ kind: the first `terraform plan` ends with an error, `depends_on` or not, and so
 `kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work,
 too.
 
-The rule looks at the files of the folder in which Karpenter's chart is installed: Terraform plans them together. It
-is silent for a resource with a `count` or a `for_each`, which may be switched on later.
+The rule looks at what Terraform plans together: a root module and the modules of the repository that it calls. It is
+silent for a resource, or a call, with a `count` or a `for_each`, which may be switched on later, except a `for_each`
+over a variable whose default has entries.
 
 ```yaml bad
 # file: main.tf
@@ -119,13 +120,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks
+from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
 
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _KIND = re.compile(r"""(?m)^[ \t]*"?apiVersion"?\s*[=:]\s*["']?karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?\b""")
-_TEMPLATE = re.compile(r'\b(?:templatefile|file)\("\$\{path\.module\}/([^"\n$]+)"')
+_TEMPLATE = re.compile(r'\b(?:templatefile|file)\("(?:\$\{path\.(?:module|root)\}/)?([^"\n$]+)"')
 _REFERENCE = re.compile(r"\b(?:local|module|(?:data\.)?[a-z]+_\w+)\.\w+")
-_COUNT = re.compile(r"(?m)^[ \t]+(?:count|for_each)\s*=")
+_COUNT = re.compile(r"(?m)^[ \t]+(?:count|for_each)[ \t]*=[ \t]*(?:var\.(\w+)[ \t]*\r?$)?")
+_SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(\.[^"\n]*)"')
 _WITHOUT_CRDS = re.compile(r"(?m)^[ \t]+skip_crds\s*=\s*true|apply_retry_count")
 
 
@@ -142,20 +144,21 @@ _WITHOUT_CRDS = re.compile(r"(?m)^[ \t]+skip_crds\s*=\s*true|apply_retry_count")
 def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
-    charts = [b for b in blocks if b.kind == "helm_release" and _CHART.search(b.text)]
-    if not charts:
-        return
-    texts = {file.path: file.text for file in context.files or (source,)}
+    charts = [b for b in blocks if _installs_chart(b)]
+    texts = {file.path: file.text for file in (*context.terraform.files, *(context.files or (source,)))}
     planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts)]
     if planned and planned[0].source is source:  # the first of the folder says it for all
+        chart = next(iter(charts), None) or _find_chart_planned_with(source, context.terraform)
+        if chart is None:
+            return
         yield Finding(
             at=planned[0].at,
             message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
-            also=[Also(charts[0].at, "the chart that brings them")],
+            also=[Also(chart.at, "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
-    early = list(_find_early(blocks, charts, texts))
+    early = [] if not charts else list(_find_early(blocks, charts, texts))
     if early and early[0].source is source and not any(_WITHOUT_CRDS.search(file.text) for file in module):
         yield Finding(
             at=early[0].at,
@@ -177,13 +180,50 @@ def _list_module(source: Source, context: Context) -> list[Source]:
     return [file for file in files if file.path.endswith(terraform_blocks.ENDINGS)]
 
 
+def _installs_chart(block: terraform_blocks.BlockText) -> bool:
+    return block.kind == "helm_release" and _CHART.search(block.text) is not None
+
+
+def _find_chart_planned_with(
+    source: Source, blocks: terraform_trace.TerraformBlocks
+) -> "terraform_trace.BlockText | None":
+    """Return the chart that a root module installs together with the objects of a file; None if no root does."""
+    calls: dict[str, set[str]] = {}
+    for block in blocks.blocks:
+        called = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+        if called is not None and not _COUNT.search(block.text):
+            folder = terraform_trace.folder_of(block.source.path)
+            calls.setdefault(folder, set()).add(os.path.normpath(os.path.join(folder, called[1])))
+    charts = [b for b in blocks.blocks if _installs_chart(b) and not _COUNT.search(b.text)]
+    for root in sorted(calls.keys() - set().union(*calls.values())):
+        folders, left = {root}, [root]
+        while left:
+            new = calls.get(left.pop(), set()) - folders
+            folders |= new
+            left += new
+        if terraform_trace.folder_of(source.path) in folders:
+            chart = next((b for b in charts if terraform_trace.folder_of(b.source.path) in folders), None)
+            if chart is not None:
+                return chart
+    return None
+
+
 def _makes_object(block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
     """Whether a resource that is always made holds an object of Karpenter's, or takes it from a file beside it."""
-    if _COUNT.search(block.text):
+    repeated = _COUNT.search(block.text)
+    if repeated is not None and not (repeated[1] and _has_entries(repeated[1], block, texts)):
         return False
     folder = os.path.dirname(block.source.path)
-    files = (os.path.join(folder, found[1]) for found in _TEMPLATE.finditer(block.text))
+    files = (os.path.normpath(os.path.join(folder, found[1])) for found in _TEMPLATE.finditer(block.text))
     return any(_KIND.search(text) for text in (block.text, *(texts.get(path, "") for path in files)))
+
+
+def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
+    """Whether the default of a variable of the block's module is a map or list with entries."""
+    entries = r"default[ \t]*=[ \t]*[{\[]\s*(?:#[^\n]*\s*)*[^\s}\]#]"
+    filled = re.compile(rf'(?ms)^variable[ \t]+"{name}"[ \t]*\{{(?:(?!^\}}).){{0,5000}}?^[ \t]*{entries}')
+    folder = terraform_trace.folder_of(block.source.path)
+    return any(filled.search(text) for path, text in texts.items() if terraform_trace.folder_of(path) == folder)
 
 
 def _find_early(

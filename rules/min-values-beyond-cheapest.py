@@ -1,4 +1,4 @@
-r"""A `minValues` that the instance types left meet, and the 60 cheapest of them do not, so that launches fail.
+r"""A `minValues` that the allowed instance types meet, and the 60 cheapest of them do not, so that launches fail.
 
 Karpenter asks EC2 for a node of the 60 cheapest instance types that fit the pods, and counts the values again among
 these. Where there are fewer than `minValues`, nothing is launched, unless the controller runs with the policy

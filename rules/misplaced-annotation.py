@@ -1,4 +1,4 @@
-r"""An annotation that does nothing where it stands, or that keeps Karpenter from replacing any node of the pool.
+r"""An annotation without effect at its place, or that keeps Karpenter from replacing any node of the pool.
 
 Karpenter puts the annotations of `spec.template.metadata` on each node. Some do not do there what they seem to:
 
@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if label.key == DO_NOT_DISRUPT:
             yield Finding(
                 at=label.key_node,
-                message=f"`{DO_NOT_DISRUPT}` does nothing on a NodePool: Karpenter asks pods and nodes for it",
+                message=f"`{DO_NOT_DISRUPT}` has no effect on a NodePool: Karpenter asks pods and nodes for it",
                 edits=_remove_annotation(pool, label.node),
                 safety="safe",
                 help="annotate the pods that have to stay, or restrict `disruption.budgets`",
@@ -84,7 +84,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=label.key_node,
                 message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
                 edits=_remove_annotation(pool, label.node),
-                note="new images and changes of the manifests reach nodes only when these expire",
+                note="new images and changes of the manifests reach nodes only when the nodes expire",
                 help="annotate the pods that have to stay",
             )
         idle = fixes.idle_annotation(label.key) if isinstance(label.key, str) else None

@@ -1,4 +1,4 @@
-r"""A spot-only NodePool that leaves five instance types or fewer: when these are taken back, nothing replaces them.
+r"""A spot-only NodePool that allows five instance types or fewer: when EC2 reclaims them, nothing replaces them.
 
 Spot capacity is a pool of its own for each instance type and zone, and it runs dry type by type. EC2 takes an
 instance back with two minutes' notice; with few types to choose from, its replacement often finds no capacity
@@ -70,6 +70,6 @@ def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
         at=pool_requirements.values_at(spot),
         message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
         covers=[fixes.place(pool), *(fixes.visible_node(line.at.key_node) for line in resolution.lines)],
-        note="nothing starts while EC2 has no spot capacity of these",
+        note="nothing starts while EC2 has no spot capacity for these types",
         help="allow more families and sizes, or on-demand capacity",
     )

@@ -1,4 +1,4 @@
-r"""A NodePool whose nodes are `inf1` as well as newer Neuron types: they run models of different compilers.
+r"""A NodePool allows `inf1` and newer Neuron types: each runs models of another compiler.
 
 Models for `inf1` are compiled by `neuron-cc`, those for `inf2`, `trn1` and newer by `neuronx-cc`, and neither
 compiler serves the other's devices. Both kinds have the resource `aws.amazon.com/neuron`, so that a pod which asks

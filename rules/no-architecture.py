@@ -1,4 +1,4 @@
-r"""A NodePool that says nothing about the architecture, so that its nodes can be amd64 or arm64.
+r"""A NodePool without a requirement on the architecture, so that its nodes can be amd64 or arm64.
 
 Karpenter has no default: without a requirement on `kubernetes.io/arch` it takes the cheapest type of any
 architecture, often a Graviton one. A container image that is built for amd64 alone then ends with `exec format error`
@@ -63,6 +63,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     arm = left & resolution.catalog.values(keys.ARCH)["arm64"]
     yield Finding(
         at=fixes.place(pool),
-        message=f"no requirement on architecture: {len(arm):,} of {len(left):,} types left are arm64",
+        message=f"no requirement on architecture: {len(arm):,} of {len(left):,} allowed types are arm64",
         help="add `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` if all container images are built for both",
     )

@@ -1,4 +1,4 @@
-r"""A NodePool that says nothing about capacity type: Karpenter takes spot first, and EC2 may take such nodes back.
+r"""A NodePool without a requirement on capacity type: Karpenter tries spot first, and EC2 may reclaim such nodes.
 
 Without a requirement on `karpenter.sh/capacity-type` every type is allowed, and at the launch Karpenter tries
 reserved capacity, then spot, then on-demand. (The Provisioner of the old API stood for on-demand where it said

@@ -3,7 +3,7 @@ r"""A class, or a term of its amiSelectorTerms, that finds no image in AWS.
 A class whose terms find no image that Karpenter takes never becomes ready, and nothing is launched from the
 NodePools that point to it. That is an error, and it says what the terms do find: images that are still pending, or
 disabled, or deprecated in a release that does not find such ones, or of an architecture that Karpenter does not
-launch. A term that finds none to launch beside others that do is a warning.
+launch. A term that finds none to launch together with others that do is a warning.
 
 An id is looked for in the region and account that were asked. A name is found among your own images and Amazon's
 unless the term names another `owner`. A tag is found where key and value match as they are written; tags of an image

@@ -309,7 +309,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     )
 
 
-_TAKE_OUT = "take out"
+_TAKE_OUT = "remove"
 
 
 def _ways(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
@@ -372,7 +372,7 @@ def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resoluti
         if not count or not isinstance(line.at, manifest.RequirementLine):
             continue
         changes = edits.if_editable(edits.remove, line.at.node)
-        name = f"{_TAKE_OUT} `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} left"
+        name = f"{_TAKE_OUT} `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} can launch"
         found += [Suggestion(name, changes)] if changes else []
     return found
 
@@ -419,8 +419,8 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
         if own is not None and own == theirs:
             yield Finding(
                 at=pool_requirements.values_at(zones),
-                message=f"zones of {region}, and NodePool `{other.name}` of the same cluster has zones of {another}",
-                also=[Also(pool_requirements.values_at(its_zones), f"zones of {another}")],
+                message=f"zones in {region}, and NodePool `{other.name}` of the same cluster has zones in {another}",
+                also=[Also(pool_requirements.values_at(its_zones), f"zones in {another}")],
                 note="a cluster is in one region: one of the pools finds no subnet and launches nothing",
                 help="ask both for zones of the cluster's region",
             )

@@ -1,11 +1,11 @@
-"""Spot capacity, and Karpenter's chart is installed without an interruption queue: nodes are taken back undrained.
+"""Spot capacity without an interruption queue in Karpenter's chart: EC2 reclaims nodes that are not drained.
 
 EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads that from an SQS queue: it starts
-another node at once and drains the one that goes. Without `settings.interruptionQueue` it hears nothing, and pods
+another node at once and drains the one that goes. Without `settings.interruptionQueue` it gets no notice, and pods
 end when the instance does. Scheduled maintenance and instances that stop are announced by that queue, too.
 
 The rule reads the values of the chart in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm`
-commands, and Deployments. It is silent where some of the values are not known, where no NodePool beside the
+commands, and Deployments. It is silent where some of the values are not known, where no NodePool next to the
 installation asks for spot, and where aws-node-termination-handler is installed.
 
 ```yaml bad
@@ -53,7 +53,6 @@ spec:
 ```
 """
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -65,7 +64,6 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Source,
-    Span,
     controller_settings,
     keys,
     rule,
@@ -88,14 +86,14 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 def check(source: Source, context: Context) -> Findings:
     places = set()
     for install in context.installs:
-        at = install.at
-        if at.source.path != source.path or at.start in places or not install.is_complete or _names_queue(install):
+        at = controller_settings.place_in(source, context.files, install)
+        if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue
         lines = list(_find_spot(source, context))
         if lines and not any("node-termination-handler" in file.text for file in context.files):
             places.add(at.start)
             yield Finding(
-                at=Span(source, at.start, at.end),
+                at=at,
                 message="the chart has no interruption queue: spot interruptions end nodes without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
@@ -113,14 +111,7 @@ def _names_queue(install: controller_settings.ControllerInstall) -> bool:
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
     """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
-    pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
-    folder = os.path.dirname(source.path)
-    while True:
-        pools_beside = [pool for pool in pools if not folder or pool.source.path.startswith(os.path.join(folder, ""))]
-        if pools_beside or not folder or folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    for pool in pools_beside:
+    for pool in context.objects_near(source, NodePool):
         for line in pool.requirements:
             if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):
                 yield line

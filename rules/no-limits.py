@@ -70,10 +70,14 @@ from nodelint.api import (
     Severity,
     fixes,
     keys,
+    quantities,
     resolve,
     rule,
     run_checks,
 )
+
+RICH = 16
+"""GiB for each CPU of the types that cost much more than their CPUs say, such as `x`."""
 
 
 @rule(
@@ -163,7 +167,7 @@ def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
     if shapes is None:
         return
     (least, lean), (most, rich) = shapes
-    if most < apart * least:
+    if most < apart * least or most < RICH * cpu.amount / quantities.ONE:
         return
     yield Finding(
         at=cpu.at.key_node,

@@ -1,24 +1,24 @@
-r"""A workload that is meant for Karpenter's nodes, and whose pods none of the NodePools takes.
+r"""A workload that is meant for Karpenter's nodes, and that no NodePool takes.
 
 Karpenter holds a pending pod against each NodePool, by weight: limits, taints, node selector and affinity, requests.
 Where it fits none, it launches nothing, and the pod stays pending; an event says `incompatible with nodepool`. This
 rule asks the same for each pod template of the repository, without a cluster. It says only what cannot be: a
 placeholder, a label or a taint that is not known here makes nothing impossible.
 
-What `nodelint fit` calls impossible is told here, whichever rules are selected, and the DaemonSets of the tree
+What `nodelint fit` calls impossible is reported here, whichever rules are selected, and the DaemonSets of the tree
 take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that
 a NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
 label of Karpenter's own and none with a value that a NodePool gives or that is near to one, may be meant for nodes of
 others that the repository does not show: it is mentioned, and of several that are refused alike the first one.
 
-With `pools: complete`, which says that the cluster has no nodes beside those of the NodePools here, all are errors:
+With `pools: complete`, which says that the cluster has no nodes except those of the NodePools here, all are errors:
 
 ```yaml
 rules:
   no-pool-for-workload: {pools: complete}
 ```
 
-A workload is told as well where some of its pods stay pending: where the NodePools have fewer domains than
+A workload is also reported where some of its pods stay pending: where the NodePools have fewer domains than
 `minDomains` of its spread asks for, or where their limits leave no room for all of its `replicas`.
 
 Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with

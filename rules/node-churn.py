@@ -1,4 +1,4 @@
-"""Nodes are replaced more often than their pods bear: jobs are moved while they run, or nodes expire within days.
+"""Nodes are replaced too often for their pods: jobs are evicted while they run, or nodes expire within days.
 
 `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may consolidate it.
 Karpenter moves the pods of an underutilized node, running or not, and a CI job, a batch job or a training run starts

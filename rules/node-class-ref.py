@@ -170,6 +170,6 @@ def _mended(
         if new:
             known = "group" if ref.node.key("group") else None
             changes += edits.add_keys(ref.node, new, after=known, first=known is None)
-    except edits.NotEditable:
-        return []
+    except edits.NotEditable as error:
+        return edits.NoEdits(error.reason)
     return changes

@@ -1,4 +1,4 @@
-r"""Labels in user data that are Karpenter's own or that the kubelet refuses, and taints beside the NodePool's.
+r"""Labels in user data that are Karpenter's own or that the kubelet refuses, and taints that the NodePool lacks.
 
 Labels of `karpenter.sh` and `karpenter.k8s.aws` are Karpenter's own: it writes them on each node by what it
 launched, and finds its nodes by them. The kubelet refuses to start with most labels of `kubernetes.io` and
@@ -8,7 +8,7 @@ that they do not tolerate.
 
 Labels and taints belong to `spec.template` of the NodePool: pods can ask for them then.
 
-There is no edit for a label that the kubelet refuses: pods may select it, and its new name is to be theirs too.
+There is no edit for a label that the kubelet refuses: pods may select it, and its new name must be theirs too.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -82,7 +82,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 severity="error",
                 help="of the domain `kubernetes.io` it accepts few labels: use a domain of your own",
                 suggestions=remedies.list_suggestions(
-                    [("take the label out", _taken_out(data.places, label.start, label.end))]
+                    [("remove the label", _taken_out(data.places, label.start, label.end))]
                 ),
             )
     for start, end in data.taints():

@@ -10,7 +10,8 @@ another role, if a node group has the role, and if another folder may make the e
 
 A cluster in the mode `CONFIG_MAP` takes nodes by `mapRoles` of `aws-auth` alone, and one in `API_AND_CONFIG_MAP` by
 either. Where the repository holds `aws-auth` with the roles of other nodes, as YAML or in Terraform, and each row is
-plainly for another role, this is told too; as info unless the mode is stated, for an entry may be made elsewhere.
+plainly for another role, this is also reported, as info unless the mode is stated, for an entry may be made
+elsewhere.
 
 ```yaml bad
 # file: main.tf
@@ -131,7 +132,9 @@ from nodelint.api import (
     terraform_trace,
 )
 
-ENDINGS = (".tf", ".tofu")
+ENDINGS = (".tf", ".tofu", ".hcl")
+"""How files of Terraform end; the module with its own list is loaded only for them."""
+
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
 _ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
 _CLUSTER = re.compile(

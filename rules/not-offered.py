@@ -1,8 +1,8 @@
-r"""An instance type, family, size or category that the region, or the zones left to the NodePool, do not offer.
+r"""An instance type, family, size or category that the region, or the zones of the NodePool, do not offer.
 
 EC2 does not offer every type in every region, nor in every zone of one. Karpenter launches in the zones in which the
-class has a subnet, as far as the NodePool allows them. A value that is not offered there does nothing beside others
-that are (a warning); a list of nothing but such values leaves the NodePool without instance types (an error).
+class has a subnet, as far as the NodePool allows them. A value that is not offered there does nothing together with
+others that are (a warning); a list of nothing but such values leaves the NodePool without instance types (an error).
 
 Where the region offers it in another zone, the hint names that zone: a subnet there is the other way out.
 

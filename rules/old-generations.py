@@ -146,7 +146,7 @@ def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | Non
         return None
     found = resolve.dearest(resolution.catalog, metal)
     cost = f", up to ${found[0]:,.2f} an hour" if found else ""
-    return f"{messages.counted(len(metal), 'bare-metal type')} left as well, slow to boot{cost}"
+    return f"{messages.counted(len(metal), 'bare-metal type')} allowed as well; they boot slowly{cost}"
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:

@@ -1,6 +1,6 @@
 """An image that is pinned to a version more than a year old: it lacks all patches since.
 
-A pin is to be moved: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
+Move a pin regularly: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
 kernel, containerd and kubelet of its day. EKS marks images as deprecated in time and takes them away, and nothing
 starts then.
 
@@ -67,7 +67,7 @@ def _old(node: Node, family: str, version: str, image_set: images.ImageSet, cont
     changes = edits.if_editable(fixes.set_alias, image_set, family, newest) if image_set.alias and newest else []
     yield Finding(
         at=node,
-        message=f"`{messages.short(version, 50)}` was published by {day}: no patch of {months} months is in it",
+        message=f"`{messages.short(version, 50)}` was published by {day}: it lacks the patches of {months} months",
         note=f"counted to {today}, the date of nodelint's image facts",
         help="move the pin, in one environment first: nodes drift to the new image",
         suggestions=[Suggestion(f"pin {family}@{newest}, the newest version known then", changes)] if changes else [],

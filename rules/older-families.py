@@ -1,4 +1,4 @@
-r"""A NodePool that leaves only families three and more generations behind the newest of their kind.
+r"""A NodePool that allows only families three or more generations behind the newest of their kind.
 
 Newer families of the same category and architecture have the same sizes, do more for each CPU, and often cost less:
 `m6a.large` is 10 % cheaper than `m5.large`. They also give spot more capacity to choose from. `m5` and `c5` are the

@@ -97,7 +97,7 @@ def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
             return
     yield Finding(
         at=subnet,
-        message="one subnet lies in one zone: nothing starts while that fails or has no capacity",
+        message="one subnet is in one zone: nothing starts while the zone fails or has no capacity",
         help="select subnets of several zones, or give each zone a class and a NodePool of its own",
     )
 

@@ -8,7 +8,7 @@ cluster in place of $0.10). When these are over, AWS upgrades the control plane 
 nodes stay behind, and a release of Karpenter that does not know the newer version goes on untested.
 
 The rule looks at releases that files of the repository state, and never at those that a flag or the configuration
-names. It is told once in a run. `days` is how long before the end it begins to speak of a Kubernetes version.
+names. It is reported once in a run. `days` is how long before the end it begins to speak of a Kubernetes version.
 
 ```yaml bad frame=pool karpenter=1.13.1 today=2026-09-20
 ```
@@ -92,7 +92,7 @@ def _check_kubernetes(kubernetes: releases.KubernetesVersion, today: int, days: 
     way = "upgrade the cluster one minor version at a time, with its nodes and add-ons"
     if extended < 0:
         note = "AWS upgrades the control plane on its own; the nodes keep the old version"
-        return [(f"EKS does not support Kubernetes {kubernetes} since {known.extended}", note, way, True)]
+        return [(f"EKS has not supported Kubernetes {kubernetes} since {known.extended}", note, way, True)]
     if extended <= days or standard < 0:
         message = f"Kubernetes {kubernetes} is in extended support until {known.extended}"
         note = f"{costs}, and then AWS upgrades the control plane on its own"

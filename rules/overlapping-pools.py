@@ -1,4 +1,4 @@
-r"""NodePools that pods fit alike: their names decide which of them launches the node.
+r"""NodePools that take the same pods: their names decide which of them launches the node.
 
 NodePools of one weight that pods fit alike: their names decide which of them launches the node.
 
@@ -8,7 +8,7 @@ weight have the same taints and instance types in common, nobody has chosen, and
 `spot` comes before `on-demand`, `general` before `arm`.
 
 The rule looks at pools of one file or folder. It is silent where a label, a zone, an architecture or a taint tells
-the nodes apart, for then pods choose. Give the pool that is to be tried first a `weight`, or part the pools by a
+the nodes apart, for then pods choose. Give the pool that should be tried first a `weight`, or part the pools by a
 taint or a label that pods ask for.
 
 ```yaml bad frame=pool+pool
@@ -127,7 +127,7 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
     flex = _flex(pool, first, context)
     yield Finding(
         at=pool.name_node,
-        message=f"`{name}` and `{mine}` share {types} and {weights}: Karpenter picks `{name}` for its name",
+        message=f"`{name}` and `{mine}` share {types} and {weights}: Karpenter picks `{name}` because of its name",
         also=[Also(other.name_node, "tried first") for other, _ in reversed(before)],
         edits=_heavier(flex) if flex is not None else [],
         help="set `spec.weight` on the pool to try first, or give one of them a taint or a label that pods select",
@@ -182,7 +182,7 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
     first = messages.short(str(before[-1].name), 30)
     yield Finding(
         at=pool.name_node,
-        message=f"pods that select no {apart[before[-1]]} start in `{first}`, not here: its name is first in line",
+        message=f"pods that select no {apart[before[-1]]} start in `{first}`, not here: its name comes first",
         also=[Also(other.name_node, "tried before this one") for other in reversed(before)],
         help="add a taint to pools that are for chosen pods, and a weight to the one for all others",
     )

@@ -93,7 +93,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
             at=at,
             message=f"the overlay makes {side}: Karpenter then leaves spot offers out of the launch",
             also=[Also(_place(pool), "allows both capacity types")],
-            help="change the price of spot by the same part, or give on-demand a NodePool of its own",
+            help="change the price of spot by the same percentage, or give on-demand a NodePool of its own",
         )
         return
 

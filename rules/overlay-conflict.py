@@ -71,7 +71,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
             f"Karpenter rejects it: `{name}` has weight {overlay.weight}, too, and both add one resource",
         ),
         severity=None if together else "info",
-        also=[Also(other.name_node, "accepted first, for its name sorts last")],
+        also=[Also(other.name_node, "accepted first, because its name sorts last")],
         note="Karpenter then ignores this overlay on all instance types",
         help="give one of them a higher weight, or requirements that keep them apart",
     )

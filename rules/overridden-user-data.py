@@ -1,4 +1,4 @@
-r"""A setting in user data that Karpenter writes itself, so that this one never acts.
+r"""A setting in user data that Karpenter overwrites, so that it has no effect.
 
 Karpenter puts its own NodeConfig behind yours, and writes its own values over those of Bottlerocket's TOML. It always
 writes the number of pods that it plans with (`maxPods`), the address of the cluster's DNS, and the taints of the

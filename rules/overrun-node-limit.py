@@ -1,4 +1,4 @@
-r"""A limit on `nodes` of a dynamic NodePool, for a Karpenter that does not keep it when it launches nodes for pods.
+r"""A limit on `nodes` of a dynamic NodePool, for a release of Karpenter that launches nodes beyond it.
 
 Before 1.11.0 `limits.nodes` counts for static NodePools (`replicas`) alone. A dynamic pool launches as many nodes as
 its pods need, past this limit. Until the upgrade, a limit of `cpu` or `memory` is what stops it.

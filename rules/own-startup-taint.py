@@ -1,4 +1,4 @@
-"""A startup taint that nothing known removes: it stays on each node until a program of your own takes it off.
+"""A startup taint that nothing known removes: it stays on each node until a program of your own removes it.
 
 Karpenter puts startup taints on a node and never removes them. Pods that do not tolerate the taint wait until it is
 gone, and until then the node does not count as initialized, so that it is not consolidated. Silent for the taints

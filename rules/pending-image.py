@@ -1,4 +1,4 @@
-r"""The newest image that a selector finds is pending or failed, or may be so on a release that then takes it.
+r"""The newest image that a selector finds is pending or failed, or may be, and the release uses it anyway.
 
 When a pipeline registers a new image it is `pending` for some minutes. Karpenter before 1.2.2 asked for images
 without asking for available ones: the pending image is the newest match, nodes drift at once, and replacements cannot

@@ -1,4 +1,4 @@
-"""A value that a person was to replace, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
+"""A placeholder that nobody replaced, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
 
 Words such as `cluster-name` and `changeme` as a whole value count too, and ids that AWS does not give, such as
 `sg-zzzz`: an id is a number in hexadecimal digits. So do ids of documentation, such as `ami-123` and

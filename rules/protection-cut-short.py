@@ -1,4 +1,4 @@
-"""Pods with `karpenter.sh/do-not-disrupt` go to a NodePool that ends every drain sooner than they need.
+"""Pods with `karpenter.sh/do-not-disrupt` run in a NodePool that ends every drain before they are done.
 
 The annotation holds up the drain of a node only until the `terminationGracePeriod` of its NodePool is over. That is
 not all: where one is set, Karpenter replaces a drifted node although such pods are on it, which it leaves alone else.

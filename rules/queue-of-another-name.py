@@ -71,18 +71,15 @@ def check(source: Source, context: Context) -> Findings:
         return
     install = context.installs[0]
     named = install.find("INTERRUPTION_QUEUE")
-    if install.at.source.path != source.path or len(named) != 1 or not named[0].value or not named[0].is_known:
+    if len(named) != 1 or not named[0].value or not named[0].is_known:
         return
     queues = list(_find_queues(context))
     name = queues[0][0] if len(queues) == 1 else None
     if name is None or name == named[0].value:
         return
-    node = named[0].node
-    at = (
-        Span(source, node.start, node.end)
-        if node.source is source
-        else Span(source, install.at.start, install.at.end)
-    )
+    at = controller_settings.place_in(source, context.files, install, named[0].node)
+    if at is None:
+        return
     yield Finding(
         at=at,
         message=f"the queue is called `{name}` in Terraform, and `{named[0].value}` here: the controller finds none",

@@ -6,7 +6,7 @@ ended with 0.32. The fix writes the object as v1: fields move and are renamed, `
 pool points to, `group` and `kind` are added to the reference. Comments stay where they are. What v1 cannot say alike
 is named in the help.
 
-`v1` came with 1.0, and with the last patches of the five minor releases before it. Objects of v1 beside an older
+`v1` came with 1.0, and with the last patches of the five minor releases before it. Objects of v1 next to an older
 chart are refused, too; they are judged for the newest release, for that is where they can run.
 
 A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too, and so is a

@@ -1,4 +1,4 @@
-r"""User data that lets the node join the cluster, which Karpenter's own part does as well.
+r"""User data that joins the node to the cluster, which Karpenter's own part does as well.
 
 For AL2, Ubuntu and Windows Karpenter appends a call of the bootstrap script with the labels, taints and kubelet
 settings of the NodePool. User data runs first, and the kubelet starts by its call: the second one rewrites the

@@ -1,4 +1,4 @@
-r"""A loop of a template writes the same key in each round: with a second item the key is there twice.
+r"""A loop of a template writes the same key in each round: with a second item the key appears twice.
 
 kubectl keeps the last value of a key that is there twice and silently drops the others; kustomize and Flux
 refuse the object. The key belongs above the loop, and what is below it into the loop. Where a loop writes whole
@@ -69,7 +69,7 @@ def check(obj: Object, context: Context) -> Findings:
         key = source.text[start:end]
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{key}` is written in each round of a loop: with two items it is there twice",
+            message=f"`{key}` is written in each round of a loop: with two items it appears twice",
             also=[Also(Span(source, *loop), "the loop")],
             note="kubectl silently drops the first; kustomize and Flux refuse the object",
             help=f"write `{key}:` above the loop",

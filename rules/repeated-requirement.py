@@ -1,4 +1,4 @@
-"""One key in two requirements of a NodePool, where one says all that both say.
+"""One key in two requirements of a NodePool, where one of them is enough.
 
 Karpenter takes what meets every requirement. A line that says the same as another, or less, does nothing; it is a
 trap for whoever changes the other one.
@@ -31,10 +31,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         if twin is not None:
             yield Finding(
                 at=line.key_node,
-                message=f"this requirement on {labels.name_of(str(line.key))} says nothing that another does not",
+                message=f"this requirement on {labels.name_of(str(line.key))} adds nothing to another requirement",
                 also=[Also(twin.key_node, "this one says it")],
                 edits=edits.if_editable(edits.remove, line.node),
-                help="take it out: the pool launches the same nodes",
+                help="remove it: the pool launches the same nodes",
             )
 
 

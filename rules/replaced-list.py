@@ -1,4 +1,4 @@
-"""An overlay's patch gives a list anew, and entries of the base are gone.
+"""A patch of an overlay replaces a list, and entries of the base are dropped.
 
 A strategic merge patch adds to a list only where kustomize knows its schema. It knows none for NodePool and
 EC2NodeClass: the list of the patch takes the place of the other. A patch that is meant to add one requirement,
@@ -127,7 +127,7 @@ def check(obj: Object, context: Context) -> Findings:
             ),
             also=[Also(item, "gone") for item in gone],
             note=f"kustomize knows no schema of {obj.kind}: the list of a patch takes the place of the other",
-            help="repeat the entries that are to stay, or add with a JSON6902 patch",
+            help="repeat the entries that must stay, or add with a JSON6902 patch",
             suggestions=[Suggestion("keep the entries of the base", made)] if made else [],
         )
 

@@ -1,7 +1,7 @@
 r"""A static NodePool whose `limits.nodes` is less than its `replicas`: the nodes beyond the limit are never launched.
 
 Karpenter launches what `replicas` asks for, up to `limits.nodes`. Where both are equal, all nodes run, and one that
-has drifted cannot be replaced: the new node, which is to be ready first, would be one too many. Leave room for at
+has drifted cannot be replaced: the new node, which must be ready first, would be one too many. Leave room for at
 least one more, or, from 1.15.0, turn on the feature gate `TerminateFirstDrift`, which is off by default.
 
 ```yaml bad frame=pool

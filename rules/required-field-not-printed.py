@@ -131,7 +131,7 @@ def _check_condition(obj: Object, context: Context) -> Findings:
 def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
     return Finding(
         at=either,
-        message=f"`{name}` is required, and left out where `{other}` alone is set",
+        message=f"`{name}` is required, and missing where only `{other}` is set",
         also=[Also(inner, "written under this condition only")],
         note="without the field the API server refuses the object",
         help=f"write `{name}` where `{other}` is set, too",

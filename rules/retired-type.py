@@ -1,4 +1,4 @@
-"""A type or family of an old generation that us-east-1, us-east-2 and us-west-2 do not offer any more.
+"""A type or family of an old generation that us-east-1, us-east-2 and us-west-2 no longer offer.
 
 `p2`, `p3`, `g3` and `f1` were common once; us-east-1, us-east-2 and us-west-2 offer them no more. In a region without
 them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS

@@ -1,4 +1,4 @@
-r"""A volume that is mapped to another device than the one that the family's nodes live on.
+r"""A volume that is mapped to another device than the one that nodes of the family use.
 
 A mapping sizes a volume of the image where it names that volume's device; any other name adds an empty disk that
 nothing mounts. The root of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1`. Bottlerocket has its system on

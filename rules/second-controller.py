@@ -1,9 +1,13 @@
-"""Two installations of Karpenter's chart for one cluster, in two namespaces: both launch nodes for the same pods.
+"""Two installations of Karpenter's chart for one cluster, in two namespaces: one fails, or both launch nodes.
 
-The controllers of one installation elect a leader by a lease, which stands in their own namespace. Two installations
-in different namespaces do not see each other's lease: both act. Each launches nodes for the same pending pods, and
-each disrupts nodes without counting what the other does against a budget. This is often what is left of a move from
-one namespace to another.
+The name of a release names the chart's ClusterRoles and their bindings. If both releases have one name, Helm refuses
+the second, because its ClusterRole belongs to the first. A tool that applies what Helm renders, such as Argo CD, lets
+the last one win instead: the binding names one service account, and the other controller has no permissions.
+
+If the releases have two names, both run. The controllers of one installation elect a leader by the lease
+`karpenter-leader-election`, which is in their own namespace. Each installation has a leader of its own: both launch
+nodes for the same pending pods. A disruption budget counts a node of the other controller only when its deletion has
+begun. This is often what is left of a move from one namespace to another.
 
 The rule compares installations that stand in one folder or one below the other, or in folders that are named after
 their namespaces. It is silent unless each plainly names its namespace and both have the same
@@ -41,7 +45,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
+from nodelint.api import Also, Context, Finding, Findings, Source, controller_settings, rule, terraform_trace
 
 _CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
 
@@ -51,27 +55,34 @@ _CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
     group="hazard",
     severity="warning",
     subject="disruption",
-    source="https://karpenter.sh/docs/reference/settings/",
+    source=[
+        "provider:charts/karpenter/templates/clusterrole.yaml@v1.9.2:23",
+        "core:pkg/operator/operator.go@v1.9.1:162",
+        "core:pkg/controllers/disruption/helpers.go@v1.9.1:259",
+    ],
     mentions=controller_settings.MENTIONS,
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if len(context.installs) < 2 or not any(install.at.source.path == source.path for install in context.installs):
+    if len(context.installs) < 2:
         return
     placed = list(_find_placed(context))
     for n, (install, namespace, cluster) in enumerate(placed):
-        if install.at.source.path != source.path:
+        at = controller_settings.place_in(source, context.files, install)
+        if at is None:
             continue
         for other, elsewhere, its_cluster in placed[:n]:
             if cluster == its_cluster and namespace != elsewhere and _is_beside(install, namespace, other, elsewhere):
                 yield Finding(
-                    at=Span(source, install.at.start, install.at.end),
-                    message=f"Karpenter is also installed in `{elsewhere}` for cluster `{cluster[1]}`: both launch"
-                    " nodes for the same pods",
+                    at=at,
+                    message=f"Karpenter is also installed in `{elsewhere}` for cluster `{cluster[1]}`: one of the two"
+                    " fails, or both launch nodes",
+                    note="releases of one name share ClusterRoles: Helm refuses the second; with two names each"
+                    " elects its own leader, by a lease in its namespace",
                     also=[Also(other.at, f"installed in `{elsewhere}`")]
                     if isinstance(other.at.source, Source)
                     else [],
-                    help="keep one of the two; a lease keeps only controllers of one namespace apart",
+                    help="remove one of the two installations",
                     once=True,
                 )
                 break

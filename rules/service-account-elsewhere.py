@@ -85,12 +85,18 @@ class _Grant:
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith(terraform_trace.ENDINGS) or not context.installs:
+    if not context.installs:
         return
     blocks = context.terraform
-    grants = [grant for file in blocks.files for grant in _find_grants(file, blocks)]
+    in_terraform = source.path.endswith(terraform_trace.ENDINGS)
+    grants = [grant for file in blocks.files if in_terraform for grant in _find_grants(file, blocks)]
+    grants += [] if in_terraform else _find_trusts(source)
     own_folder = os.path.dirname(source.path)
     installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
+    if not in_terraform:  # a script installs the chart for which it makes the role
+        installs_beside = [i for i in installs_beside if i.at.source.path == source.path]
+        if not installs_beside:
+            return
     ours = [
         grant
         for grant in grants
@@ -115,7 +121,12 @@ def check(source: Source, context: Context) -> Findings:
         message=f"the role is for `{grant.namespace}/{grant.name}`, and the chart is in `{namespace}`:"
         " the controller has no credentials",
         also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
-        help=f'set `namespace = "{namespace}"`, or install the chart in `{grant.namespace}`',
+        help=(
+            f'set `namespace = "{namespace}"`'
+            if grant.address
+            else f"let the role trust `system:serviceaccount:{namespace}:{grant.name}`"
+        )
+        + f", or install the chart in `{grant.namespace}`",
     )
 
 
@@ -133,8 +144,13 @@ def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Ite
                 namespace, _, name = pair.partition(":")
                 unknown = not name or "${" in pair
                 yield _Grant(block.at, (None, None) if unknown else (namespace, name), block.address)
+    yield from _find_trusts(file)
+
+
+def _find_trusts(file: Source) -> Iterator[_Grant]:
+    """The service accounts of Karpenter that a policy of trust names, in Terraform or in a script."""
     for match in _TRUST.finditer(file.text):
-        known = "${" not in match[0]
+        known = "$" not in match[0]
         if known or "karpenter" in match[0]:
             at = Span(file, match.start() + 1, match.end() - 1)
             yield _Grant(at, (match[1], match[2]) if known else (None, None), "")

@@ -1,4 +1,4 @@
-"""A NodePool that a heavier one leaves nothing to do, or a fallback that is tried before what it is for.
+"""A NodePool that is never used because of one with more weight, or a fallback that is tried first.
 
 Karpenter tries NodePools by weight, the highest first, and a pod goes to the first one that it fits. Where a heavier
 pool has no taint that the lighter one lacks, no limits, and offers all that the lighter one offers, no pod is left

@@ -1,4 +1,4 @@
-r"""A `terminationGracePeriod` of minutes: it ends drains that pods have reason to hold up.
+r"""A `terminationGracePeriod` of minutes: it deletes pods that have a reason to stay.
 
 When a node is replaced, expires or is deleted, its pods are evicted one by one, as PodDisruptionBudgets allow.
 Once `terminationGracePeriod` is over, what is left is deleted, whatever a PodDisruptionBudget or the annotation
@@ -60,7 +60,7 @@ def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30
     word = fixes.names_jobs(pool)
     if word is None and length > minutes * 60:
         return
-    left = f"jobs of this pool (`{word}`) are" if word else "all pods left are"
+    left = f"jobs of this pool (`{word}`) are" if word else "all remaining pods are"
     yield Finding(
         at=node,
         message=f"after `{written}` of a drain {left} deleted, also those that a PDB protects",

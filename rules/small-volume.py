@@ -29,7 +29,8 @@ images, or 10 % for the rest, it evicts pods and keeps new ones away. A few imag
 on a node that runs many pods. Karpenter plans with the size of the volume only for pods that request
 `ephemeral-storage`. A `gp3` volume of 100 GiB costs 8 USD a month in us-east-1.
 
-Without `blockDeviceMappings` Karpenter maps an encrypted `gp3` volume of 20 GiB. `instanceStorePolicy: RAID0` puts
+Without `blockDeviceMappings` Karpenter maps an encrypted `gp3` volume of 20 GiB, which is enough for nodes with few
+CPUs, and few pods. `instanceStorePolicy: RAID0` puts
 images and pods on local disks, and a class with it is not judged; nor is one with further volumes.
 
 ```yaml bad frame=class
@@ -47,6 +48,20 @@ spec.blockDeviceMappings:
       volumeSize: 100Gi
       encrypted: true
 ```
+
+```yaml bad frame=pool+class
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.2xlarge, m7i.4xlarge, m7i.8xlarge]}
+---
+spec.tags: {team: web}
+```
+
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m7a.large, m7i-flex.large]}
+---
+spec.tags: {team: web}
+```
 """
 
 import re
@@ -58,6 +73,7 @@ from nodelint.api import (
     Finding,
     Findings,
     Node,
+    NodePool,
     RuleCheck,
     fixes,
     images,
@@ -76,15 +92,18 @@ from nodelint.api import (
     group="practice",
     gives_way_to=["removed-api", "invalid-field", "refused-combination", "root-volume-device", "controller-check"],
     renamed=("default-volume-of-gpus",),
-    options={"gib": "the largest volume, in GiB, that counts as small"},
+    options={
+        "gib": "the largest volume, in GiB, that counts as small",
+        "cpus": "the fewest CPUs of the largest instance type of a class",
+    },
     subject="disks",
     source=[
         "provider:pkg/providers/amifamily/al2023.go@v1.14.1:99",
         "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
     ],
 )
-def check(node_class: EC2NodeClass, context: Context, *, gib: int = 20) -> Findings:
-    by_size = partial(_check_size, smallest=gib)
+def check(node_class: EC2NodeClass, context: Context, *, gib: int = 20, cpus: int = 8) -> Findings:
+    by_size = partial(_check_size, smallest=gib, cpus=cpus)
     checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info")
     yield from run_checks(node_class, context, *checks)
 
@@ -121,7 +140,7 @@ GIB = quantities.billionths("1Gi")
 MOUNTS = r"\b(?:mount|mkfs|mdadm|pvcreate|xvd[b-z]|nvme\d)"
 
 
-def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Findings:
+def _check_size(node_class: EC2NodeClass, context: Context, smallest: int, cpus: int) -> Findings:
     spec = node_class.node.get("spec")
     if spec is None or spec.get("instanceStorePolicy") is not None or _mounts(spec):
         return
@@ -134,7 +153,7 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Fi
         return
     usual = images.default_gib()
     if mappings is None:
-        if usual > smallest:
+        if usual > smallest or _has_small_types(node_class, context, cpus):
             return
         yield Finding(
             at=node_class.name_node,
@@ -153,6 +172,22 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Fi
             note="the kubelet deletes images from 85 % on, and evicts pods when the volume is nearly full",
             help="give it 50 to 100 GiB, by what the images of the pods need",
         )
+
+
+def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> bool:
+    """Whether all instance types of the class's NodePools are too small to run many pods, or may be."""
+    pools = context.pools(node_class)
+    if not pools:
+        others = [obj for obj in context.objects if isinstance(obj, NodePool)]
+        return any(pool.class_ref is not None and not isinstance(pool.class_ref.name, str) for pool in others)
+    resolutions = [context.resolution(pool) for pool in pools]
+    if any(fixes.doubts(resolution) for resolution in resolutions):
+        return True
+    types = type_set.union(resolution.candidates for resolution in resolutions)
+    allocatable = types.select(context.catalog.quantities("cpu"))
+    # A node keeps a part of its last CPU for itself.
+    most = (cpus - 1) * quantities.ONE
+    return bool(types) and all(count is not None and quantities.billionths(count) <= most for count in allocatable)
 
 
 def _mounts(spec: Node) -> bool:

@@ -1,4 +1,4 @@
-r"""A threshold of `evictionSoft` that is not above the one of `evictionHard`: it never acts.
+r"""A threshold of `evictionSoft` that is not above the one of `evictionHard`: it has no effect.
 
 The kubelet warns pods at the soft threshold and gives them time; at the hard one it kills them at once. Where less
 has to be left for the soft one, the hard one always comes first, and the grace period is never given. The soft

@@ -1,4 +1,4 @@
-r"""A NodePool that may use spot capacity only, with no on-demand NodePool beside it for the same pods.
+r"""A NodePool allows spot capacity only, and no on-demand NodePool takes the same pods.
 
 Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
 once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another

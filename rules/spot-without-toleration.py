@@ -1,6 +1,6 @@
-r"""A NodePool without a taint may use spot capacity, while another one keeps its spot nodes to pods that tolerate it.
+r"""A NodePool without a taint allows spot capacity, while another one has a taint on its spot nodes.
 
-Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool beside
+Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool next to
 it that any pod can use, and that allows spot as well, gives spot nodes to all the others: Karpenter tries spot first
 in each pool that allows it. Let that pool use on-demand capacity only, or drop the taint of the other.
 
@@ -61,7 +61,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             name = messages.short(str(other.name), 30)
             yield Finding(
                 at=pool_requirements.values_at(asking),
-                message=f"any pod gets spot nodes here, while those of `{name}` need a toleration",
+                message=f"any pod can get a spot node here, but the spot nodes of `{name}` need a toleration",
                 also=[Also(taint.node, "pods are meant to ask for spot capacity")],
                 help="leave on-demand capacity only, or drop the other pool's taint",
             )

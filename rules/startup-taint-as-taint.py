@@ -1,4 +1,4 @@
-r"""A taint that a network or storage agent takes off a new node, in `taints` in the place of `startupTaints`.
+r"""A taint that a network or storage agent removes from a new node, in `taints` instead of `startupTaints`.
 
 Cilium and the CSI drivers of EBS, EFS and FSx remove a taint of theirs when they are ready, so that no pod starts
 before. Karpenter takes a startup taint for one that goes away, and plans the node for pods that do not tolerate it.

@@ -1,6 +1,6 @@
-r"""A taint of one's own in Karpenter's domain, such as `karpenter.sh/spot`.
+r"""A custom taint in Karpenter's domain, such as `karpenter.sh/spot`.
 
-The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It refuses labels of one's own there, and
+The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It refuses custom labels there, and
 takes such a taint as it is. It works like any other, reads as if Karpenter had set it, and is in the way when a
 release gives the key a meaning. Name taints with a domain of your own, or without one: `spot`, `team.example/spot`.
 Taints are part of the template, so that a new key replaces the pool's nodes; pods need the new toleration before.

@@ -48,7 +48,7 @@ MARKS = ("module.", "each.", "var.", "local.", *(f"{provider}_" for provider in 
 JSON_FILES = (".tf.json", ".tofu.json")
 """Files of Terraform as JSON, in which every text is a template."""
 SEVERAL = 5
-HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
+HELP = "write `${name}` and pass it with `templatefile` or envsubst, or move the object into Terraform"
 
 
 @rule(

@@ -1,4 +1,4 @@
-r"""Sizes such as `nano` and `micro`, listed or left by the requirements: a node has room for four pods.
+r"""Sizes such as `nano` and `micro`, listed or allowed by the requirements: a node has room for four pods.
 
 Sizes such as `nano` and `micro` in a list: a node has room for four pods, and daemonsets take most of it.
 

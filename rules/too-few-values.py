@@ -1,4 +1,4 @@
-r"""A `minValues` that the instance types left can never meet, so that nothing is launched.
+r"""A `minValues` that the allowed instance types can never meet, so that nothing is launched.
 
 Karpenter counts the distinct values of the key among all instance types that meet the pool's requirements. Where
 there are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` for
@@ -125,7 +125,7 @@ def _finding(line: RequirementLine, key: str, wanted: int, have: int | None, cov
     ]
     return Finding(
         at=line.node.get("minValues") or line.node,
-        message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: {count} left",
+        message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: {count} possible",
         covers=covers,
         help="lower minValues, or let the other requirements allow more instance types",
         suggestions=[Suggestion(name, changes) for name, changes in offers if changes],

@@ -1,4 +1,4 @@
-r"""Instance types that are larger than a limit of the pool: they are asked for, and never launched.
+r"""Instance types that are larger than a limit of the pool: Karpenter never launches them.
 
 A listed value whose instance types are all larger than a limit of the pool: none of them is ever launched.
 
@@ -154,7 +154,7 @@ def _finding(
         message=f"no node of {labels.name_of(str(line.key))} {named} fits {which}",
         covers=[limit.at.node],
         also=[Also(limit.at.node, f"`{name}` has {amount}")],
-        help="raise the limit, or take the value out",
+        help="raise the limit, or remove the value",
     )
 
 

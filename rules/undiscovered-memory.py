@@ -1,4 +1,4 @@
-r"""Before Karpenter 1.4.0 a node can be taken for another image of its alias, and its real memory is never learnt.
+r"""Before Karpenter 1.4.0, the wrong image of an alias can be recorded for a node, and its real memory never is.
 
 An alias such as `bottlerocket@v1.36.0` stands for several images: with and without GPU support, for both
 architectures. When a node has joined, Karpenter 1.1 to 1.3 wants to remember how much memory its type really has with
@@ -96,8 +96,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         # A fix that leaves two architectures would take the message away, and not the cause.
         whole = bool(wanted) and not otherwise and _varied(resolution, wanted)
         changes = fixes.require(pool, wanted) if whole else []
-    except edits.NotEditable:
-        changes = []
+    except edits.NotEditable as error:
+        changes = edits.NoEdits(error.reason)
     runs = resolution.launchable
     sure = known and _left(resolution, runs, wanted) == runs
     yield Finding(

@@ -1,4 +1,4 @@
-r"""A field that no release of Karpenter has, or that stands in the wrong place.
+r"""A field that no release of Karpenter has, or that is in the wrong place.
 
 `kubectl apply` validates strictly and refuses it; other clients drop it silently, and what it was to say never
 happens. nodelint names the field that was probably meant and writes it where only the spelling is off. What v1

@@ -1,6 +1,6 @@
 r"""A value of a well-known label that no instance type, or no offer of one, has: it can never match.
 
-Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
+Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list together with
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
 retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
 family of the newest generation or a size of the last two, which may be newer than what nodelint knows). A `NotIn`
@@ -72,6 +72,9 @@ from nodelint.api import (
 
 MOST_SHOWN = 20
 
+MOST_VALUES = 8
+"""A key with more values than these has no list of them in a message."""
+
 
 @rule(
     on=NodePool,
@@ -125,6 +128,8 @@ def _finding(
         hint = f"it needs Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
         hint = form
+    elif near is None and not item.is_label and (few := _few_values(item, context)):
+        hint = few
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
@@ -144,6 +149,15 @@ def _finding(
         help=hint,
         suggestions=[] if changes else _suggest_removal(item) if wholly else _drop_values(item, [value, *others]),
     )
+
+
+def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
+    """The values of a key that has few, such as architectures; None where it has many, or they are not known."""
+    known = labels.known_values(item.key, context.catalog) or ()
+    if not 0 < len(known) <= MOST_VALUES:
+        return None
+    shown = ", ".join(f"`{value}`" for value in sorted(known, key=labels.natural))
+    return f"the values of {labels.name_of(item.key)} are {shown}"
 
 
 def _tell_date(context: Context) -> str:
@@ -204,9 +218,6 @@ def _split(item: pool_requirements.PoolRequirement, text: str, context: Context)
 
 def _edits(item: pool_requirements.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
-    try:
-        if near in item.texts:
-            return edits.remove(value.node)
-        return edits.set_value(value.node, near)
-    except edits.NotEditable:
-        return []
+    if near in item.texts:
+        return edits.if_editable(edits.remove, value.node)
+    return edits.if_editable(edits.set_value, value.node, near)

@@ -3,7 +3,7 @@ r"""A volume of the image that `blockDeviceMappings` leaves out: size and encryp
 Karpenter has mappings of its own for each image family, with encrypted volumes. A list in the class takes the place
 of all of them. A device that the list does not name keeps the mapping of the image: its size and volume type, and no
 encryption unless the account encrypts by default. On Bottlerocket it is mostly the system's volume `/dev/xvda` that
-is forgotten beside `/dev/xvdb`.
+is forgotten next to `/dev/xvdb`.
 
 The family `Custom` has no mappings of its own: a class without a list takes what the image says.
 
@@ -76,7 +76,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     volume: dict[str, str | dict[str, str | bool]] = {"deviceName": root, "ebs": ebs}
     yield Finding(
         at=names[0] or mappings,
-        message=f"`{root}`, the system's volume of {family}, is not mapped: size and encryption stay the image's",
+        message=f"`{root}`, the system's volume of {family}, is not mapped: the image decides size and encryption",
         edits=edits.if_editable(edits.insert_items, mappings, 0, [volume]),
         note="AWS publishes its images unencrypted; Karpenter's own mappings, which this list replaces, encrypt them",
         help=f"map `{root}` too, with `encrypted: true`",

@@ -1,7 +1,7 @@
-r"""Values of a list that exist, and that can never match beside the other requirements of the NodePool.
+r"""Values that exist, and that can never match together with the other requirements of the NodePool.
 
-Every requirement has to hold at once. `t` in `instance-category` beside `instance-generation In 5, 6, 7` matches
-nothing: types of `t` are of generations 1 to 4 and 8. `c7g` is arm64 and matches nothing beside
+Every requirement has to hold at once. `t` in `instance-category` together with `instance-generation In 5, 6, 7`
+matches nothing: types of `t` are of generations 1 to 4 and 8. `c7g` is arm64 and matches nothing together with
 `kubernetes.io/arch In [amd64]`. The pool works with the values that are left, and reads as if it had more to choose
 from than it has. `reserved` is such a value where the class selects no capacity reservation.
 

@@ -1,4 +1,4 @@
-r"""A NodeOverlay that means no instance type of any NodePool, or names a value that no instance type has.
+r"""A NodeOverlay that selects no instance type of any NodePool, or names a value that no instance type has.
 
 Karpenter accepts such an overlay and marks it as valid; it changes no price and no capacity. An overlay sees of a
 NodePool its name (`karpenter.sh/nodepool`) and the labels of `spec.template.metadata.labels`: a label that stands

@@ -1,4 +1,4 @@
-"""A patch of a kustomization has a target that no object meets.
+"""A patch of a kustomization has a target that matches no object.
 
 kustomize stops at a patch without a target for an object that is not there. A patch with a `target` is another
 thing: it is for all objects that match, and there may be none. The overlay is built without the change, and nothing

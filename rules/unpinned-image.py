@@ -1,4 +1,4 @@
-r"""The class takes whatever image is newest, so nodes are replaced whenever one is published.
+r"""The class uses whatever image is newest, so nodes are replaced whenever one is published.
 
 `@latest`, a name with wildcards, tags, and a `recommended` SSM parameter stand for another image as soon as AWS, or
 your pipeline, publishes one. Karpenter then counts all nodes of the old image as drifted and replaces them, within

@@ -1,9 +1,9 @@
 r"""A template prints some fields of a value one by one, and leaves out one that the value may have: it is dropped.
 
 Whoever writes `value: gpu` into a taint of the values, and whose template prints `key` and `effect` alone, gets a
-taint without a value, and hears nothing of it. The rule looks at loops over taints, requirements and budgets, and at
-values that are named like a field of the object, stand beside those that are printed, and that no template prints
-there: in the chart's `values.yaml`, the `values-….yaml` beside it, and the values for trials in `ci/`.
+taint without a value, and gets no message. The rule looks at loops over taints, requirements and budgets, and at
+values that are named like a field of the object, stand next to those that are printed, and that no template prints
+there: in the chart's `values.yaml`, the `values-….yaml` next to it, and the values for trials in `ci/`.
 
 `toYaml` prints a value with all that it has.
 
@@ -76,7 +76,7 @@ def _picked(obj: Object, context: Context) -> Findings:
             severity="warning" if missing[0] == "value" else "info",
             strict=set(missing) <= {"minValues", "reasons"},
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
-            note=f"what values say of it {verb} silently dropped: {known[missing[0]]}",
+            note=f"what the values set {verb} silently dropped: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",
         )
 

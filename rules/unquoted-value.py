@@ -1,4 +1,4 @@
-r"""A template prints a value so that YAML reads another one: a list without `toYaml`, a text without quotes.
+r"""A template prints a value that YAML reads as another one: a list without `toYaml`, a text without quotes.
 
 A template prints a list or a mapping without `toJson` or `toYaml`: Go writes `[a b]`, one text to YAML.
 

@@ -41,7 +41,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, Source, Span, controller_settings, messages, releases, rule
+from nodelint.api import Context, Finding, Findings, Source, controller_settings, messages, releases, rule
 
 
 @rule(
@@ -56,7 +56,6 @@ from nodelint.api import Context, Finding, Findings, Source, Span, controller_se
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    known = controller_settings.shown_paths(source, context.files)
     places = set()
     for install in context.installs:
         release = install.release
@@ -64,13 +63,13 @@ def check(source: Source, context: Context) -> Findings:
             continue
         chart = f"Karpenter's chart of {release}" if release is not None else "No chart of Karpenter since 1.0"
         for value in controller_settings.unread_values(install.values, release):
-            at = value.node if value.node.source.path in known else install.at
-            if at.source.path != source.path or (at.start, value.path) in places:
+            at = controller_settings.place_in(source, context.files, install, value.node)
+            if at is None or (at.start, value.path) in places:
                 continue
             places.add((at.start, value.path))
             reads = "does not read" if release is not None else "reads"
             yield Finding(
-                at=Span(source, at.start, at.end),
+                at=at,
                 message=f"{chart} {reads} `{messages.short(value.path, 60)}`: the value has no effect",
                 help=value.advice,
             )

@@ -7,7 +7,7 @@ the cluster. `nodelint upgrade` says what that means for the manifests.
 A Kubernetes below the oldest that a release supports is as little tried: bring the cluster up first, or stay on an
 older release of Karpenter until then.
 
-Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in a run.
+Both versions come from flags, the configuration, or the files next to the NodePool. It is reported once in a run.
 Silent where nothing states the release, and for objects that a release before 1.0.0 served and that are judged as
 what they become.
 

@@ -1,4 +1,4 @@
-r"""A NodePool of GPU or accelerator nodes alone that has no taint, so that any pod may be put there.
+r"""A NodePool of GPU or accelerator nodes alone that has no taint, so that any pod may run there.
 
 Pods that need no GPU fit such nodes too. They are scheduled there while there is room, keep the nodes from being
 removed as empty, and where the pool is the first that fits, Karpenter starts a GPU node for them. A taint, commonly

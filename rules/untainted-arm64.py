@@ -118,7 +118,7 @@ def _message(pool: NodePool, alike: list[NodePool]) -> str:
     if alike and resolve.turn(alike[0]) < resolve.turn(pool):
         return f"pods that name no architecture are started on arm64 here before `{_name(alike[0])}`"
     if alike:
-        return f"pods that name no architecture fit these arm64 nodes like those of `{_name(alike[0])}`"
+        return f"pods that name no architecture fit these arm64 nodes as well as those of `{_name(alike[0])}`"
     return "arm64 nodes without a taint: pods that name no architecture fit them, whatever their images are built for"
 
 

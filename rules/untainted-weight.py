@@ -5,7 +5,7 @@ nodes, fast disks, on-demand nodes for the few that need them) that bears a weig
 as well, as long as its limits allow. If that is meant, a preference for spot nodes for instance, nothing is wrong.
 If not, a taint that only the work in question tolerates keeps the others away.
 
-Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
+Where other pools stand next to it, those are named that have a lower weight and no taint; where there are none, the
 rule is silent. Pools of one weight that pods select by a label stand before pools that other files define.
 
 ```yaml bad frame=pool+pool
@@ -65,12 +65,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.find("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
+    if tuple(context.resolution(pool).arches) == ("arm64",):
+        return  # `untainted-arm64` says which pods start there first
     pools = context.cluster_pools(pool)
     open_to_all = [other for other in pools if not resolve.taints(other)]
     alike = bool(open_to_all) and all(
         other.weight == pool.weight and _selected_apart(pool, other) for other in open_to_all
     )
-    if (alike or not pools) and not pool.partial:
+    if alike and not pool.partial:
         yield Finding(
             at=node,
             message="it has a weight and no taint: Karpenter tries it before all pools of lower weight for every pod",

@@ -1,4 +1,4 @@
-r"""A NodePool of Windows nodes without a taint: Linux pods that name no operating system are put there and fail.
+r"""A NodePool of Windows nodes without a taint: Linux pods that name no operating system run there and fail.
 
 Few Linux workloads select `kubernetes.io/os: linux`; to the scheduler and to Karpenter they fit a Windows node. Their
 containers then never start. A taint keeps them off; Windows pods tolerate it and select `kubernetes.io/os: windows`.

@@ -7,7 +7,7 @@ it is unless it is selected.
 
 It speaks only where the run is about a whole repository in which there are workloads. DaemonSets are none: they run
 on the nodes that others ask for, and many tolerate all taints. A placeholder may be a toleration, and so may be what
-stands in values of a chart, in templates and in objects of other kinds that name the taint's key beside tolerations.
+stands in values of a chart, in templates and in objects of other kinds that name the taint's key next to tolerations.
 EKS adds a toleration of its key to pods that request an extended resource, such as `nvidia.com/gpu`.
 
 ```yaml bad frame=pool

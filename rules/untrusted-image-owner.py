@@ -1,4 +1,4 @@
-r"""An image term that takes images of owners whom nobody chose: without `owner`, or with `owner: "*"`.
+r"""An image term that accepts images of any owner: without `owner`, or with `owner: "*"`.
 
 A selector without `owner` finds images of several owners, or of an account that the class does not name.
 
@@ -10,9 +10,9 @@ seen). The newest wins there too, and whoever makes it decides what your nodes b
 Where nothing but images of one other account is found, and they are not public, they are likely meant, and this is
 information only. Whether to trust that account is for you to say.
 
-The fix names you where your own images are found beside another account's, and the one of you and Amazon whose images
-are taken today where a name fits both. Where another account's image is taken today, naming yourself replaces nodes,
-and the fix is unsafe.
+The fix names you where your own images are found next to another account's, and the one of you and Amazon whose
+images are taken today where a name fits both. Where another account's image is taken today, naming yourself replaces
+nodes, and the fix is unsafe.
 
 ```yaml facts
 images:

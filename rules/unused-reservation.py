@@ -1,10 +1,10 @@
 r"""Capacity reservations that a class selects, and that no NodePool of the class may use.
 
 A node is launched into a selected reservation as capacity of the type `reserved` only. Where a NodePool asks for
-`on-demand` or `spot`, Karpenter opts its launches out of every reservation: nodes are paid for beside reserved
-capacity, which is paid for too. With `reserved` among the values Karpenter takes the reservation first, and the
-others where it is full. The same holds for EKS Auto Mode, which leaves open reservations alone once a class selects
-some.
+`on-demand` or `spot`, Karpenter opts its launches out of every reservation: nodes are paid for in addition to
+reserved capacity, which is paid for too. With `reserved` among the values Karpenter takes the reservation first, and
+the others where it is full. The same holds for EKS Auto Mode, which leaves open reservations alone once a class
+selects some.
 
 Silent where another NodePool of the class may use reserved capacity, and before 1.6.0: there the feature gate
 ReservedCapacity is off by default, the terms are not read, and nodes take open reservations by themselves.

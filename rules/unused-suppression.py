@@ -1,4 +1,4 @@
-r"""A comment silences a rule that has nothing to say there, or one that does not exist.
+r"""A comment silences a rule that finds nothing there, or one that does not exist.
 
 Left in place it would hide a mistake that somebody makes later. Comments for rules that did not run, because they
 are not selected, are left in peace. A comment in the form of another linter, such as `# noqa` or

@@ -1,4 +1,4 @@
-r"""User data written for another image family, or that cloud-init cannot run.
+r"""User data for another image family, or that cloud-init cannot run.
 
 Each family takes user data of its own kind: AL2023 a NodeConfig, a script or a MIME archive of them, AL2 a script or
 an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its own part and does not look further.
@@ -133,4 +133,4 @@ def _ways(
         return []
     moved = remedies.list_suggestions(remedies.move_kubelet_flags(node_class, data, trouble.start, trouble.end))
     changes = edits.if_editable(data.places.replace, trouble.start, trouble.end, ":")
-    return moved or ([Suggestion("take the call out: `:` does nothing", changes)] if changes else [])
+    return moved or ([Suggestion("remove the call: `:` does nothing", changes)] if changes else [])

@@ -23,7 +23,7 @@ spec.template.spec:
 A template prints a truth value only where it is true, and leaving the field out does not mean false.
 
 `{{ if .cpuCFSQuota }}` is not taken for `false`, so that whoever sets `cpuCFSQuota: false` gets the default of the
-kubelet, which is `true`, and hears nothing of it. The same goes for `associatePublicIPAddress` (without it the subnet
+kubelet, which is `true`, and gets no message. The same goes for `associatePublicIPAddress` (without it the subnet
 decides), `encrypted` (the account's default holds) and `deleteOnTermination` (the image decides).
 
 ```yaml bad frame=class

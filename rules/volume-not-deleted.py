@@ -1,4 +1,4 @@
-r"""A volume with `deleteOnTermination: false`, which stays when its node is gone.
+r"""A volume with `deleteOnTermination: false`, which stays after its node is deleted.
 
 Karpenter replaces nodes all the time, and no new node takes a volume of an old one. Each leaves its volumes behind:
 nobody uses them, they cost as before, and what pods wrote to them stays readable. Data that has to outlive a node

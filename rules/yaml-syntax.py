@@ -7,7 +7,7 @@ same file are still checked. Where the keys `apiVersion` and `kind` come twice, 
 the line `---` is missing between them. Merge conflicts that git left in a file are one finding, and each side of
 them is a suggestion.
 
-A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported, and
+A file that does not parse because it is a template (Helm, Terraform, Jinja) is skipped, not reported, and
 documents that mention Karpenter but hold none of its objects are left to others.
 
 ```yaml bad

@@ -1,8 +1,8 @@
 r"""A zone that a NodePool asks for and in which its class has no subnet: no node can be launched there.
 
-Karpenter launches in the zones of the subnets that the class finds. A zone beside others that have a subnet does
-nothing (a warning); where no zone of a requirement has one, the NodePool launches nothing (an error). Pods that are
-bound to such a zone, by a volume or a spread over zones, stay Pending.
+Karpenter launches in the zones of the subnets that the class finds. A zone together with others that have a subnet
+does nothing (a warning); where no zone of a requirement has one, the NodePool launches nothing (an error). Pods that
+are bound to such a zone, by a volume or a spread over zones, stay Pending.
 
 `topology.kubernetes.io/zone` takes names such as `us-east-1a`, `topology.k8s.aws/zone-id` ids such as `use1-az1`.
 Which id a name stands for differs from account to account; here it is that of the class's own subnets.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,3 +25,23 @@ def called_name(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
+
+
+def code_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The identifiers and strings of a module with their lines; docstrings and comments are left out."""
+    tree = syntax_tree(path)
+    docstrings = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in nodes(path):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
+            yield line, node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
+        for field in ("id", "attr", "arg", "name", "module"):
+            value = getattr(node, field, None)
+            if isinstance(value, str):
+                yield line, value

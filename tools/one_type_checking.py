@@ -1,6 +1,7 @@
 """Take `TYPE_CHECKING` from `nodelint.base.types`, and import at the top what a module loads anyway.
 
-    python tools/one_type_checking.py nodelint/text nodelint/model ...
+    python tools/one_type_checking.py nodelint                  the constant alone
+    python tools/one_type_checking.py --move nodelint/text ...  also imports for types of what is loaded anyway
 
 An import for types alone stays below `if TYPE_CHECKING:` where it keeps a module unloaded, or where the two modules
 import each other. A tool for the length of one change: it goes when no branch is left that needs it.
@@ -30,6 +31,7 @@ def modules() -> dict[str, Path]:
     }
 
 
+MOVES = "--move" in sys.argv
 NAMES = modules()
 
 
@@ -64,6 +66,20 @@ def direct(name: str) -> frozenset[str]:
     if parent in NAMES:
         found.add(parent)
     return frozenset(module for module in found if module in NAMES)
+
+
+def bound(name: str) -> set[str]:
+    """Return the names that a module has when it runs: none of those that it makes for types alone."""
+    found: set[str] = set()
+    for node in ast.parse(NAMES[name].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif not is_for_types(node):
+            names = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
+            found |= {inner.id for inner in names if isinstance(inner.ctx, ast.Store)}
+    return found
 
 
 def closure(name: str) -> set[str]:
@@ -114,7 +130,9 @@ def loaded_anyway(name: str, node: ast.stmt) -> bool:
     if node.module in NAMES and "def __getattr__" in NAMES[node.module].read_text(encoding="utf-8"):
         return False  # it brings a name when that is asked for, with a module of its own
     targets = imported(node)
-    if not targets <= NAMES.keys():
+    if not targets <= NAMES.keys() or not all(
+        alias.name in bound(node.module) or f"{node.module}.{alias.name}" in NAMES for alias in node.names
+    ):
         return False
     around = closure(name)
     return all(t in around and name not in closure(t) and may_import(name, t) for t in targets)
@@ -133,7 +151,7 @@ def rewrite(name: str) -> bool:
     for node in reversed(ast.parse(text).body):
         if not is_for_types(node) or node.orelse or name in ("nodelint.api", HOME):
             continue
-        leaving = [inner for inner in node.body if loaded_anyway(name, inner)]
+        leaving = [inner for inner in node.body if MOVES and loaded_anyway(name, inner)]
         for inner in reversed(leaving):
             segment = lines[inner.lineno - 1 : inner.end_lineno]
             moved.append("".join(line[4:] for line in segment))
@@ -158,7 +176,7 @@ def rewrite(name: str) -> bool:
 
 def main() -> None:
     """Rewrite the modules of the folders that are named."""
-    folders = [Path(folder).resolve() for folder in sys.argv[1:]]
+    folders = [Path(folder).resolve() for folder in sys.argv[1:] if folder != "--move"]
     chosen = [name for name, path in sorted(NAMES.items()) if any(path == f or f in path.parents for f in folders)]
     changed = [name for name in chosen if rewrite(name)]
     files = [str(NAMES[name]) for name in changed]

@@ -9,6 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import monotonic
 
+from nodelint.base.types import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
 MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
 MOST_BYTES = 2_000_000
@@ -18,6 +26,10 @@ _RUN_BYTES = 2_000_000_000
 _SLICE_STEPS = 1000
 _SLICE_BYTES = 100_000
 """What a part draws from the run at once."""
+
+
+_AT_ONCE = (1 << 9) - 1
+"""Steps of one kind after which the time is asked for."""
 
 
 class BudgetSpent(Exception):
@@ -46,12 +58,36 @@ class RunBudget:
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 
+    def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:
+        """Return a function that calls `step`. It raises `BudgetSpent` once the deadline has passed."""
+        left = 0
+
+        def call() -> _T:
+            nonlocal left
+            if not left:
+                self.check_time()
+                left = _AT_ONCE
+            left -= 1
+            return step()
+
+        return step if self._deadline is None else call
+
     def is_over(self) -> bool:
         """Whether the deadline has passed; the caller then leaves out the rest of its work."""
         if self._deadline is None or monotonic() < self._deadline:
             return False
         self.has_left_out = True
         return True
+
+    def in_time(self, items: Iterable[_T]) -> Iterable[_T]:
+        """Return what some items are. Going through them raises `BudgetSpent` once the deadline has passed."""
+        return items if self._deadline is None else self._watch(items)
+
+    def _watch(self, items: Iterable[_T]) -> Iterator[_T]:
+        for number, item in enumerate(items):
+            if not number & _AT_ONCE:
+                self.check_time()
+            yield item
 
     def note_reasons(self, reasons: Iterable[str]) -> None:
         """Note that something was left out if a reason is the deadline's: another process of the run may have left it

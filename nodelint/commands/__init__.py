@@ -10,7 +10,7 @@ import os
 import sys
 from functools import cache
 
-from nodelint.base.budget import RUN
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
+    from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -118,6 +118,8 @@ class ending:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
+        if isinstance(error, BudgetSpent):  # nothing can be said of the rest
+            stop(f"not all is judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -137,6 +139,8 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     from nodelint.config.file import ConfigError
     from nodelint.files.gate import gate
 
+    if list(paths).count("-") > 1:
+        stop("`-` is named twice: standard input can be read once")
     gate.reset()
     for named in paths or (os.curdir,):
         gate.admit(named if named != "-" else os.curdir)
@@ -217,9 +221,10 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
         return found
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
-    from nodelint.commands._joined_files import find_joined_line
+    from nodelint.text.joined_files import find_joined_line
 
-    line = find_joined_line(found)
+    piped = next((source for source in found.sources if source.path == "-"), None)
+    line = find_joined_line(piped) if piped is not None else None
     if line is not None:
         where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
         say(f"{where}: put one there, or name the files in place of the pipe")
@@ -230,7 +235,23 @@ def stop_where_none_is_there(*paths: str) -> None:
     """End the run where none of the paths that are named is there: nothing can be said of any."""
     missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
     if missing and len(missing) == len(paths):
-        stop(*(f"{path}: no such file or directory" if path else "an empty path" for path in missing))
+        stop(*map(_missing_text, missing))
+
+
+def _missing_text(path: str) -> str:
+    """Return what is wrong with a path that is not there, with what the user may have meant by it."""
+    import re
+
+    if not path.strip():
+        return "an empty path: name a file or a folder"
+    if any(sign in path for sign in "*?["):
+        folder = os.path.dirname(re.split(r"[*?\[]", path, maxsplit=1)[0]) or "."
+        hint = f"; it is a pattern that the shell matched with no file: name a folder, such as `{folder}`"
+    elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
+        hint = "; a release is named by an option: --karpenter-version, or --from and --to of `nodelint upgrade`"
+    else:
+        hint = ""
+    return f"{path}: no such file or directory{hint}"
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
@@ -256,6 +277,16 @@ def _say_unknown(release: Version) -> None:
         say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
 
 
+@cache
+def _say_unknown_kubernetes(version: KubernetesVersion) -> None:
+    """Say that a version of Kubernetes is newer than all that are known."""
+    from nodelint.model.releases import NEWEST, supported
+
+    most = supported(NEWEST).most
+    if version > most:
+        say(f"Kubernetes {version} is newer than the versions known here (to {most}): images for it are not known")
+
+
 def session_of(settings: Settings) -> Session:
     """What the settings make of the run; ends it where they cannot be used."""
     from nodelint.config.file import ConfigError
@@ -264,6 +295,8 @@ def session_of(settings: Settings) -> Session:
     session = Session(settings)
     session.today = today()
     say_unknown([settings.karpenter])
+    if settings.kubernetes is not None:
+        _say_unknown_kubernetes(settings.kubernetes)
     if settings.region is not None:
         from nodelint.ec2.region_names import find_unknown_region_note
 
@@ -339,7 +372,7 @@ def on_terminal() -> bool:
 def unreadable(found: Discovery) -> None:
     """Say which paths could not be read."""
     for path, reason in found.unreadable:
-        say(f"{path}: {reason}")
+        say(_missing_text(path) if reason == "no such file or directory" or not path else f"{path}: {reason}")
 
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:

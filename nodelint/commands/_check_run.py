@@ -187,7 +187,9 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
     """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
-    if not any("kustomization" in path.lower() for path in found.seen):
+    from nodelint.forms.registry import TABLE
+
+    if not any(path.endswith(TABLE.names) for path in found.seen):
         return False
     from nodelint.inventory import list_folder_files
 
@@ -264,11 +266,15 @@ def _nothing(run: _Run) -> NoReturn:
         if run.words.quiet:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
-        files = counted(run.found.files, "file")
+        from nodelint.model.messages import PAIR, say_nothing
+
+        only_stdin = run.found.stdin is not None and run.found.files == 1
+        where = f"in {'standard input' if only_stdin else counted(run.found.files, 'file')}"
         # A path that is not there holds nothing that could be checked, and the error says so.
         read = run.found.files > len(run.found.unreadable) or not run.found.unreadable
-        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."] if read else []
-        if aside := _unread(run):
+        aside = _unread(run)
+        lines = [f"{say_nothing('check', PAIR, where, (*aside, *run.found.unreadable))}."] if read else []
+        if aside:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.discover import discover
 from nodelint.files.gate import Gate
 from nodelint.files.globs import Excluded
-from nodelint.forms.lib.chart_places import CHART
-from nodelint.forms.registry import TABLE
+from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.documents import objects
 from nodelint.model.evidence import About
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -96,18 +96,30 @@ def _styles(obj: Object, top: str) -> Iterator[str]:
     """The ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
     document, root = obj.document, obj.document.root
     outer = _word(root, "kind") if root is not None and root is not obj.node else None
-    if document.host in ("terraform", "hcl") or obj.source.path.endswith((".tftpl", ".tf.tpl")):
-        yield "Terraform"
-    elif outer == "HelmRelease" or (document.host == "block" and "kind: HelmRelease" in obj.source.text):
-        yield "values of Flux HelmReleases"
-    elif outer == "Application" or (document.host == "block" and "kind: Application" in obj.source.text):
-        yield "values of Argo CD Applications"
-    elif _above(obj.source.path, top, (CHART,)):
-        yield "a Helm chart"
-    elif _above(obj.source.path, top, TABLE.names):
-        yield "Kustomize"
-    else:
-        yield "plain manifests"
+    of_block = obj.source.text if document.host == "block" else ""
+    for row in TABLE.rows:
+        hosted = document.host is not None and document.host in (row.name, *row.styles)
+        if hosted or _is_template_of(row, obj.source.path):
+            yield row.style
+            return
+    for row in TABLE.rows:
+        if row.style and (outer in row.kinds or _names_kind(of_block, row.kinds)):
+            yield row.style
+            return
+    for row in reversed(TABLE.rows):  # a chart that an overlay takes is a chart
+        if (row.names or row.folders) and _above(obj.source.path, top, (*row.names, *row.heads)):
+            yield row.style
+            return
+    yield "plain manifests"
+
+
+def _names_kind(text: str, kinds: Sequence[str]) -> bool:
+    return bool(kinds) and re.search(rf"kind: (?:{'|'.join(kinds)})\b", text) is not None
+
+
+def _is_template_of(row: FormRow, path: str) -> bool:
+    """Whether a file is a template that a form fills in, by the ending of its name."""
+    return path.endswith((*row.templates, *(f"{ending}.tpl" for ending in row.endings)))
 
 
 def _above(path: str, top: str, names: tuple[str, ...]) -> bool:

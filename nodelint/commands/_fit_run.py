@@ -65,11 +65,11 @@ def fit_workloads(
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
     tree = _tree(found, settings, fact_flags, paths)
     fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
-    _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, found.files)
+    places = _list_unread(found)
+    _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, (found.files, places))
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
-    places = _list_unread(found)
     for place in places:
         say(place)
     if places:
@@ -85,9 +85,16 @@ def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
 
 
 def _give_out(
-    wanted: Sequence[Output], tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, files: int
+    wanted: Sequence[Output],
+    tree: Tree,
+    fits: Sequence[WorkloadFit],
+    cost: FleetCost | None,
+    read: tuple[int, Sequence[str]],
 ) -> None:
-    """Print or write which pool takes which workload, and what they cost where that is asked for."""
+    """Print or write which pool takes which workload, and what they cost where that is asked for.
+
+    `read` is the number of files, and the places of those that cannot be read.
+    """
 
     def render(form: str) -> str:
         from nodelint.report.style import PLAIN
@@ -99,8 +106,10 @@ def _give_out(
             echo_json(_json(fits, cost))
         elif not fits and form != "html":
             from nodelint.model.messages import counted
+            from nodelint.report.all_clear import say_nothing
 
-            echo(f"Nothing to fit: no workload in {counted(files, 'file')}.")
+            where = f"in {counted(read[0], 'file')}"
+            echo(f"{say_nothing('fit', 'no workload', where, read[1])}.")
         else:
             echo(_rendered(form, tree, fits, cost, look()))
 
@@ -176,6 +185,10 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
     """Why there is no NodePool to hold workloads against."""
+    if RUN.has_left_out:
+        from nodelint.model.messages import NOT_IN_TIME
+
+        return NOT_IN_TIME
     if not there:
         return "no NodePool among the files: name the folder that holds the pools, too"
     for pool in there:

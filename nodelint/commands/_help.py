@@ -70,6 +70,19 @@ _MEANT = {
     "--dry-run": "write `--diff`, which prints the edits and writes nothing",
     "--check": "`nodelint check` writes nothing without `--fix`",
     "--namespace": "NodePools and EC2NodeClasses are in no namespace",
+    "--facts": "write `--snapshot`",
+    "--values": "values files are found below the paths: name their folder",
+    "--severity": "write `--fail-on`",
+    "--level": "write `--fail-on`",
+    "--rule": "write `--select`",
+    "--only": "write `--select`",
+    "--skip": "write `--ignore`",
+    "--strict": "write `--profile strict`",
+    "--recursive": "a folder is read with everything below it",
+    "--offline": "nothing is asked of AWS without `--live`",
+    "--no-color": "write `--color never`",
+    "--debug": "write `--verbose`",
+    "--stdin": "name `-` as a path",
     "--env": "write `--karpenter-version` and `--kubernetes-version`",
 }
 """What somebody means by an option of other tools."""
@@ -93,7 +106,7 @@ def refuse_word(value: str, choices: Sequence[str]) -> str:
     """Return the message about a word that is in no closed list, with the nearest that is."""
     from nodelint.model.messages import did_you_mean
 
-    return f"`{value}` is not one of {', '.join(choices)}{did_you_mean(value.lower(), choices, 0.5)}"
+    return f"`{value}` is not one of {', '.join(choices)}{did_you_mean(value.lower(), choices, 0.65)}"
 
 
 class GroupedCommand(click.Command):
@@ -151,7 +164,8 @@ def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> s
         few = there if len(there) <= 3 else [*there[:2], "others"]
         listed = " and ".join(filter(None, [", ".join(few[:-1]), few[-1]]))
         return f"; {listed} {'has' if len(there) == 1 else 'have'} it"
-    near = nearest_name(name, sorted(own))
+    longer = [option for option in sorted(own) if option.startswith(name) and len(name) > len("--ab")]
+    near = longer[0] if longer else nearest_name(name, sorted(own), 0.75)
     return f", did you mean `{near}`?" if near is not None else f"; `{ctx.command_path} --help` lists the options"
 
 
@@ -160,6 +174,22 @@ _OPTION = re.compile(r"(?<=`)--[a-z-]+")
 
 class WholeHelp(click.Group):
     """Commands whose help says in whole sentences what each does: click cuts them off at the width."""
+
+    def suggest(self, word: str, commands: list[str]) -> str:
+        """Return the end of a message about a word that is no command."""
+        from nodelint.model.messages import did_you_mean
+
+        return did_you_mean(word, commands) or f"; there are {' and '.join(commands)}"
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raise UsageError with what is meant where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            vars(error)["message"] = error.message.rstrip(".") + self.suggest(args[0], self.list_commands(ctx))
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names of the commands, and what each does."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodelint.commands import discovered, now, session_of, settings_of, unread, unreadable
-from nodelint.ec2.snapshot import Snapshot
 from nodelint.model.documents import objects
-from nodelint.model.manifest import NodePool, served
 from nodelint.report.snapshot import SnapshotDifference
-from nodelint.rule.context import Context
 
 if TYPE_CHECKING:
     from nodelint.commands._flags import DiffFlags
+    from nodelint.ec2.snapshot import Snapshot
+    from nodelint.model.manifest import Object
+    from nodelint.rule.target import Target
 
 WHAT = "NodePool with other images"
 
@@ -39,32 +39,24 @@ def moved(
 
 
 def _of_region(
-    region: str, snapshots: Sequence[Snapshot], objects: Sequence[Any], world: Sequence[Any], target: Any
+    region: str,
+    snapshots: tuple[Snapshot, Snapshot],
+    objects: Sequence[Object],
+    world: Sequence[Object],
+    target: Target,
 ) -> Iterator[SnapshotDifference]:
     from nodelint.ec2.cache import facts_of
-    from nodelint.plan.selector_drift import moved_images
+    from nodelint.plan.image_moves import find_image_moves
 
-    facts = [facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots]
-    contexts: dict[Any, list[Context]] = {}
-    for pool in objects:
-        if not isinstance(pool, NodePool) or not (releases := target.for_object(pool)):
-            continue
-        latest = releases[-1]  # of several releases the newest: nodes run under one
-        if not served(pool, latest.karpenter):
-            continue
-        if latest.releases not in contexts:
-            contexts[latest.releases] = [Context(world, latest._replace(facts=known)) for known in facts]
-        before, after = (context.resolution(pool) for context in contexts[latest.releases])
-        if before.node_class is None:
-            continue
+    before, after = (facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots)
+    for pool, node_class, moves in find_image_moves(objects, world, (before, after), target):
         line = pool.source.position(pool.name_node.start).line
-        name = f"{pool.name} ({pool.source.path}:{line}), EC2NodeClass {before.node_class.name}"
-        moves = moved_images(before, after)
+        name = f"{pool.name} ({pool.source.path}:{line}), EC2NodeClass {node_class}"
         if moves is None:
             yield SnapshotDifference(region, WHAT, "unknown", name, says="unknown: not every image is known")
-        elif moves:
-            fields = tuple(
-                (f"{count:,} instance type{'' if count == 1 else 's'}", was, now_ or "none")
-                for (was, now_), count in sorted(moves.items())
-            )
-            yield SnapshotDifference(region, WHAT, "changed", name, fields)
+            continue
+        fields = tuple(
+            (f"{count:,} instance type{'' if count == 1 else 's'}", was, now_ or "none")
+            for (was, now_), count in sorted(moves.items())
+        )
+        yield SnapshotDifference(region, WHAT, "changed", name, fields)

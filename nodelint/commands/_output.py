@@ -218,8 +218,10 @@ def _json(report: Report, run: Run) -> object:
 def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextStyle) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
+        from nodelint.report.all_clear import PAIR, say_nothing
 
-        nothing = [f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."]
+        where = f"in {counted(run.files, 'file')}"
+        nothing = [f"{say_nothing('check', PAIR, where, (*run.unread, *run.unreadable))}."]
         if run.unread:
             from nodelint.report.skipped import unread_lines
 

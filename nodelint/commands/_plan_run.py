@@ -106,6 +106,7 @@ def _compare_paths(
     try:
         with revision(against, requested, session.include) as (into, inside, above):
             if not inside:  # a path that only the revision has is one that this branch deletes
+                _stop_at_a_revision(requested)
                 stop_where_none_is_there(*requested)
             was = _read(inside, session, into)._replace(above=above)
             return was, *_compare(was, requested, session, cluster)
@@ -118,6 +119,20 @@ def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
     if old != "-" and not os.path.lexists(old):
         stop(f"--old {old}: no such file or directory")
     stop_where_none_is_there(*paths)
+
+
+def _stop_at_a_revision(paths: Sequence[str]) -> None:
+    """End the run where all paths are names of revisions: they belong behind an option."""
+    from nodelint.files.git.repository import GitError, ask, repository
+
+    if not paths or any(os.path.lexists(path) or path.startswith("-") for path in paths):
+        return
+    try:
+        for path in paths:
+            ask(repository(os.curdir), "rev-parse", "--verify", "--quiet", f"{path.partition('..')[0]}^{{commit}}")
+    except GitError:
+        return
+    stop(f"{paths[0]} is a revision, not a path: name it by --against {paths[0].partition('..')[0]}")
 
 
 def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from nodelint.files.discover import Discovery
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import NodeOverlay, NodePool
+    from nodelint.model.releases import Version
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
@@ -101,7 +103,7 @@ def command(
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
-    say_gaps(found, inventory, settings, providers=("auto-mode",))
+    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)
@@ -117,10 +119,10 @@ def command(
     contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if not pools and any(form != "json" for form, _ in wanted):
-        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
-    else:
+    if pools or all(form == "json" for form, _ in wanted):
         _give_out(wanted, resolutions, facts, None if types else 5)
+    elif not found.unreadable:
+        echo(_say_nothing(settings.karpenter, found, gaps))
     _end(found)
 
 
@@ -182,6 +184,13 @@ def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[Node
         unreadable(found)
         stop(f"no NodePool `{name}` is in the files; {present}")
     return called
+
+
+def _say_nothing(release: Version, found: Discovery, gaps: Sequence[Gap]) -> str:
+    from nodelint.report.all_clear import say_nothing
+
+    missing = f"no NodePool that Karpenter {release} serves"
+    return f"{say_nothing('explain', missing, f'in {_count_files(found)}', gaps)}."
 
 
 def _count_files(found: Discovery) -> str:

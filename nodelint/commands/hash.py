@@ -31,19 +31,11 @@ from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
-from nodelint.model.ranges import only
-from nodelint.releases.release_choice import Chosen
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import HashFlags
-    from nodelint.drift.cluster import Cluster
-    from nodelint.inventory import Inventory
-    from nodelint.lint.engine import Target
-    from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
-    from nodelint.report.hash_text import Row
 
 _EXIT = """
 \b
@@ -89,72 +81,22 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     session = session_of(settings)
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
+    from nodelint.drift.object_hashes import list_hashes
     from nodelint.inventory import read_inventory
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)
-    say_gaps(found, inventory, settings)
+    gaps = say_gaps(found, inventory, settings)
     say_switched_off(list(inventory.objects()), "hashed anyway")
-    rows = _rows(inventory, target, cluster)
+    rows = list_hashes(inventory.objects(), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
+    unread = bool(found.unreadable) or any(source.problems for source in found.sources)
     if form == "json":
         echo_json(hashes_json(rows))
-    else:
-        echo_fitted(hashes_text(rows, found.files))
+    elif rows or not unread:  # of what could not be read, "nothing to hash" would be no answer
+        echo_fitted(hashes_text(rows, found.files, gaps))
     unreadable(found)
-    if found.unreadable or misread(found.sources):
+    if misread(found.sources) or found.unreadable:
         sys.exit(UNUSABLE)
     differs = any(status.state == "differs" for row in rows for status in row.nodes or ())
     sys.exit(FOUND if differs else CLEAN)
-
-
-def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list[Row]:
-    """The hashes of each object in every release that it is judged for; what several releases share is told once."""
-    from nodelint.drift.claim_status import ca_of
-    from nodelint.model.manifest import EC2NodeClass, NodePool
-    from nodelint.report.hash_text import Row
-
-    rows: list[Row] = []
-    bundles: dict[Version, int | None] = {}
-    for obj in inventory.objects():
-        if not isinstance(obj, (NodePool, EC2NodeClass)):
-            continue
-        chosen = target.choose(obj) if target.choose is not None else (Chosen(only(target.karpenter)),)
-        if isinstance(chosen, str):
-            rows.append(Row(obj, reason=chosen))
-            continue
-        row_of: dict[tuple[object, ...], Row] = {}
-        for choice in reversed(chosen):
-            chosen_target = target.for_choice(choice)
-            if chosen_target.karpenter not in bundles:
-                bundles[chosen_target.karpenter] = (
-                    ca_of(cluster, chosen_target.karpenter) if cluster is not None else None
-                )
-            stated = choice.karpenter_from.place if choice.karpenter_from is not None else None
-            row = _row(obj, chosen_target, bundles[chosen_target.karpenter], cluster)._replace(stated=stated)
-            row_of.setdefault((row.version, row.hashed, row.kubelet, row.reason), row)
-        rows += reversed(row_of.values())
-    return rows
-
-
-def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -> Row:
-    from nodelint.apiserver import Schemas
-    from nodelint.drift import Unhashable, hash_stored, stored_object
-    from nodelint.drift.claim_status import standings
-    from nodelint.drift.hashes import annotation, kubelet_hash, version
-    from nodelint.drift.stored_form import left_out
-    from nodelint.report.hash_text import Row
-
-    release = target.karpenter
-    row = Row(obj, release, annotation(obj.kind), version(obj.kind, release))
-    try:
-        stored = stored_object(obj, release, target.schemas or Schemas.bundled())
-        hashed = hash_stored(obj.kind, stored, release, ca)
-        kubelet = kubelet_hash(stored, release) if obj.kind == "EC2NodeClass" else None
-    except Unhashable as error:
-        return row._replace(reason=str(error))
-    unknown = tuple(left_out(obj, release, target.schemas or Schemas.bundled()))
-    nodes = None
-    if cluster is not None and isinstance(obj.name, str) and not unknown:
-        nodes = standings(obj.kind, obj.name, stored, hashed, cluster, release)
-    return row._replace(hashed=hashed, kubelet=kubelet, nodes=nodes, left_out=unknown)

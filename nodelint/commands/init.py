@@ -13,6 +13,7 @@ from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, repository
+from nodelint.forms.registry import TABLE
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ _PROFILES = {
     "default": "that, and what works but will hurt",
     "strict": "that, and what a careful team decides once",
 }
-
-"""Each tool by the style that `_survey` calls what it renders."""
 
 _EXIT = """
 \b
@@ -233,9 +232,9 @@ def _next(seen: Survey) -> list[str]:
     for ci, page in (("GitHub Actions", "docs/ci/github.md"), ("GitLab CI", "docs/ci/gitlab-ci.yml")):
         if ci in seen.ci:
             lines.append(f"  {ci}: {_address(page)}")
-    for style, page in (("Flux", "docs/ci/flux.md"), ("Argo CD", "docs/ci/argo-cd.md")):
-        if any(style in seen_style for seen_style in seen.styles):
-            lines.append(f"  {style}: {_address(page)}")
+    for row in TABLE.rows:
+        if row.guide is not None and row.style in seen.styles:
+            lines.append(f"  {row.guide[0]}: {_address(row.guide[1])}")
     return lines
 
 

@@ -27,6 +27,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._deadline import timeout_option
+from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
@@ -36,11 +37,8 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import DiffFlags
     from nodelint.files.discover import Discovery
-    from nodelint.inventory import Inventory
     from nodelint.migrate import MovedFiles, MoveTarget
-    from nodelint.model.manifest import NodePool
-    from nodelint.model.releases import Version
-    from nodelint.report.migrate import PoolTypes
+    from nodelint.migrate.types import PoolTypes
     from nodelint.text import Source
 
 _ALSO = r"eks\.amazonaws\.com/(?:instance-|compute-type|nodeclass|capacity-reservation)"
@@ -93,6 +91,7 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     """
     from nodelint.inventory import build, read_inventory
     from nodelint.migrate import left_in_rendered, migrate
+    from nodelint.migrate.types import list_types
 
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings, _ALSO)
@@ -101,10 +100,12 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     found.unreadable += unread(found, "not moved")
     made = migrate(inventory.files, target)
     after = build(made.new, None, inventory.folder_files)
-    made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)))
-    types = _list_types(inventory, after, settings.karpenter, target)
+    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)), gaps=tuple(gaps))
+    types = list_types(inventory, after, settings.karpenter, target)
     written = write and not found.unreadable and _write(made, found)
-    _show(made, target, types, form, write, written)
+    if form == "json" or made.changed or not found.unreadable:
+        _show(made, target, types, form, write, written)
     unreadable(found)
     if found.unreadable:
         sys.exit(UNUSABLE)
@@ -149,44 +150,3 @@ def _write(made: MovedFiles, found: Discovery) -> bool:
             return False
         done.append((old, new))
     return True
-
-
-def _list_types(before: Inventory, after: Inventory, release: Version, target: MoveTarget) -> list[PoolTypes]:
-    """The instance types of each pool that moves, before and after."""
-    from nodelint.migrate import is_of_other_side
-    from nodelint.model.manifest import NodePool
-    from nodelint.report.migrate import PoolTypes
-
-    def pools_of(inventory: Inventory) -> list[NodePool]:
-        return [obj for obj in inventory.objects(foreign=True) if isinstance(obj, NodePool)]
-
-    old, new = pools_of(before), pools_of(after)
-    if len(old) != len(new):
-        return []
-    found = []
-    for a, b in zip(old, new, strict=True):
-        if is_of_other_side(a, target) and not a.partial:
-            reason = _why_unknown(a)
-            types = None if reason else _types(a, release)
-            found.append(PoolTypes(a.label, types, None if reason else _types(b, release), reason))
-    return found
-
-
-def _why_unknown(pool: NodePool) -> str:
-    """Why the instance types of a pool are not known; empty where they are."""
-    if any(not line.known for line in pool.requirements):
-        return "a requirement holds a value that is not known"
-    where = pool.requirements_node
-    if where is not None and any(item.kind != "mapping" for item in where.items):
-        return "a requirement is not known"
-    return ""
-
-
-def _types(pool: NodePool, release: Version) -> frozenset[str]:
-    """The instance types that a pool can launch, whatever their images are."""
-    from nodelint.ec2.catalog import Catalog
-    from nodelint.karpenter.resolve import resolve
-
-    catalog = Catalog.bundled()
-    found = resolve(pool, None, catalog, release)
-    return frozenset(catalog.for_release(release).names_in(found.candidates))

@@ -150,10 +150,15 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
 
     found = discovered(paths or (".",), session.settings)
     found.unreadable += unread(found, "not asked for")
-    judged = list(read_inventory(found).objects())
+    inventory = read_inventory(found)
+    judged = list(inventory.objects())
     if not judged:
+        from nodelint.inventory.gaps import list_gaps
+        from nodelint.report.all_clear import PAIR, say_nothing
+
         unreadable(found)
-        echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
+        where = f"in {counted(found.files, 'file')}"
+        echo(f"{say_nothing('ask', PAIR, where, list_gaps(found, inventory))}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     classes = [obj for obj in (*judged, *context_objects) if isinstance(obj, EC2NodeClass)]

@@ -66,6 +66,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
     if name is None or name not in rules:
         rules = session_of(settings_of(flags)).rules
     if name is not None and name not in rules:
+        name = name.lower() if name.lower() in rules else name
         today = rule.former_names(rules).get(name)
         if today is not None:
             say(f"the rule `{name}` is named `{today}` today")

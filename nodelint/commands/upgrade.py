@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.budget import RUN
 from nodelint.commands import (
     CLEAN,
     FAULT,
@@ -33,7 +34,7 @@ from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
-from nodelint.model.messages import counted
+from nodelint.model.messages import NOT_IN_TIME, PAIR, counted
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -180,15 +181,17 @@ def _release(option: str, text: str | None) -> Version:
     try:
         return target(text)
     except ValueError as error:
-        oldest = "; upgrade takes 0.32 and newer" if option == "--from" and text.startswith("0.") else ""
-        stop(f"{option}: {error}{oldest}")
+        is_early = option == "--from" and text.startswith("0.")
+        stop(f"{option}: {f'Karpenter {text} is too old: upgrade takes 0.32 and newer' if is_early else error}")
 
 
 def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> None:
     from nodelint.report import upgrade as report
 
+    if not result.objects and found.unreadable and form == "text":
+        return  # what could not be read is said; a report about no object would be no answer
     if not result.objects:
-        say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')}")
+        say(NOT_IN_TIME if RUN.has_left_out else f"{PAIR} in {counted(found.files, 'file')}")
     if form == "json":
         echo_json(report.upgrade_json(result))
     elif form == "markdown":

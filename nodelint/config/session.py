@@ -262,7 +262,8 @@ class Session:
             return find_installs([source for path, source in sources.items() if path != "-"])
 
         judged = {source.path for source in found.sources}
-        return StatedSettings(find, [source for source in found.stating if source.path not in judged])
+        others = [source for source in found.stating if source.path not in judged]
+        return StatedSettings(find, others, (*found.sources, *others))
 
 
 def _bundled() -> dict[str, Rule]:

@@ -320,6 +320,8 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     by_glob = {glob: names_of(names) for glob, names in settings.per_path.items()}
     ignore, groups = names_of(settings.ignore), PROFILES[settings.profile]
     extra = names_of(settings.extend_select)
+    if select is not None and not select | extra:
+        raise ConfigError("select names no rule: nothing would be judged; `nodelint rule` lists the rules")
     return Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview)
 
 

@@ -14,15 +14,18 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
+from nodelint.model.gap import line_of
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, Version, behaves
 from nodelint.text import Node, UnknownValue
+from nodelint.text.limits import note_left_out
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,6 +45,8 @@ WEEK = timedelta(days=7)
 _MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DAY = timedelta(days=1)
+_LONGEST_PAUSE = timedelta(days=9 * 366)
+"""A schedule that has not hit for so long never hits: 29 February is at most eight years away from the next."""
 
 
 class Budget(NamedTuple):
@@ -278,7 +283,11 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
         entries = node.plain()
     elif pool.partial:
         return None
-    return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
+    try:
+        return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
+    except BudgetSpent as limit:
+        note_left_out(pool.source.path, str(limit), line_of(pool.name_node).line)
+        return None
 
 
 def always_closed(pool: NodePool, reason: str) -> bool:
@@ -390,6 +399,7 @@ def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[date
     day = after.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours), sorted(schedule.minutes)
     while day <= until:
+        RUN.draw(1 + len(hours) * len(minutes), 0)
         if _includes_day(schedule, day):
             for hour in hours:
                 for minute in minutes:
@@ -405,7 +415,9 @@ def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | N
     """
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours, reverse=True), sorted(schedule.minutes, reverse=True)
+    after = max(after, day - _LONGEST_PAUSE)
     while day + timedelta(days=1) > after:
+        RUN.draw(1, 0)
         if _includes_day(schedule, day):
             for hour, minute in product(hours, minutes):
                 hit = day.replace(hour=hour, minute=minute)

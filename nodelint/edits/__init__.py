@@ -31,7 +31,7 @@ from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, 
 from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
-from nodelint.model.finding import Edit, PendingEdits
+from nodelint.model.finding import Edit, NoEdits, PendingEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document
 from nodelint.text.nodes import Node
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     _E = TypeVar("_E", bound=Sequence[Edit])
 
 __all__ = [
+    "NoEdits",
     "NotEditable",
     "add_document",
     "add_item",
@@ -85,11 +86,11 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> _E | list[Edit]:
-    """Return the edits that a call gives; none where it raises `NotEditable`, for a finding can do without a fix."""
+    """Return the edits that a call gives; none, and why, where it raises `NotEditable`: a finding needs no fix."""
     try:
         return edit(*args, **kwargs)
-    except NotEditable:
-        return []
+    except NotEditable as error:
+        return NoEdits(error.reason)
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:

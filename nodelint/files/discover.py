@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
 from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
@@ -52,6 +53,7 @@ class Discovery:
     files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
     manifests and were not opened.
+    `late` counts the files that were not opened before the deadline.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
@@ -69,6 +71,7 @@ class Discovery:
         self.hidden: list[str] = []
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
+        self.late = 0
         self.files = 0
         self.stdin: bytes | None = None
         self.stdin_path = "-"
@@ -241,6 +244,9 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         _read_for_release(file, found)
         return
     if file in found.seen:
+        return
+    if RUN.is_over():
+        found.late += 1
         return
     found.seen.add(file)
     found.files += 1

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 # One of these is in a file that states a release of Karpenter, beside the keyword.
 _STATES = (
-    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
+    *(b"version", b"targetRevision", b"tag:", b"semver", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
+    *TABLE.state_marks,
 )
 # What decides about nodes without naming Karpenter is read with those that state a release.
 _AROUND = (
@@ -28,8 +29,7 @@ _WORKLOADS = (
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
     *(b": PersistentVolume", b": StorageClass"),
 )
-# Values stand below a key of this name wherever a chart is installed with some.
-_BELOW, _CHART_KEY = b"helm", b"chart:"
+_CHART_KEY = b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
@@ -94,7 +94,7 @@ class FileKeywords:
 
     def may_install_charts(self, file: str, data: bytes) -> bool:
         """Whether a file may hold a release of a chart with values."""
-        if self.installs and data.find(_BELOW) >= 0 and holds_any(data, self.installs):
+        if self.installs and holds_any(data, TABLE.values_keys) and holds_any(data, self.installs):
             return True
         return data.find(_CHART_KEY) >= 0 and find_keywords(file, self.installing_names) != ()
 

@@ -78,9 +78,9 @@ def _say_lack(lack: Lack) -> str:
     amount = format_quantity(lack.resource, lack.requested + lack.by_daemons)
     who = "the pod and the DaemonSets ask" if lack.by_daemons else "the pod asks"
     if lack.instance_type is None:
-        return f"{short(lack.resource)}: {who} for {amount}, and no type left has any"
+        return f"{short(lack.resource)}: {who} for {amount}, and no allowed type has any"
     offered = format_quantity(lack.resource, lack.offered)
-    largest = f"the largest type left, {lack.instance_type}, offers {offered}"
+    largest = f"the largest allowed type, {lack.instance_type}, offers {offered}"
     return f"{short(lack.resource)}: {who} for {amount}, and {largest}"
 
 
@@ -103,7 +103,7 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
     if nearest is None:
         return None
     shares = ", ".join(nearest[3])
-    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {shares}"
+    text = f"no allowed type has all of it at once: {nearest[2]} comes nearest, with {shares}"
     return Explanation(text, f"{nearest[2]} has {nearest[3][0]}")
 
 

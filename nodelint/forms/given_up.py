@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.text import Source
-from nodelint.text.syntax_errors import SetAside
+from nodelint.text.syntax_errors import SyntaxProblem
 
 _NOT_FILLED = "values are not filled in: "
 
@@ -13,9 +13,9 @@ def give_up(source: Source, limit: BudgetSpent) -> None:
     """Say that a file is judged as it is written, and why."""
     if not is_given_up(source):
         start = next((document.start for document in source.documents if document.root is not None), 0)
-        source.set_aside.append(SetAside(start, f"{_NOT_FILLED}{limit}"))
+        source.set_aside.append(SyntaxProblem(start, f"{_NOT_FILLED}{limit}"))
 
 
 def is_given_up(source: Source) -> bool:
     """Whether a file is judged as it is written, for its values took too much."""
-    return any(aside.reason.startswith(_NOT_FILLED) for aside in source.set_aside)
+    return any(aside.message.startswith(_NOT_FILLED) for aside in source.set_aside)

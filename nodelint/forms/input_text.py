@@ -1,4 +1,4 @@
-"""An input of a value that is not known: a text of a file that the value can depend on."""
+"""The inputs of what is not known: texts of files that a value, or what is made elsewhere, can depend on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nodelint.base.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from nodelint.model.finding import Span
 
@@ -18,6 +18,19 @@ class InputText(NamedTuple):
     name: str
     text: str
     at: Span
+
+
+class RemoteUse(NamedTuple):
+    """A use of a module or chart that is not in the repository and may make pools.
+
+    `place` is the path of the file, or of the folder, in which its name is unique. `reason` says that an input of it
+    changes, with `{}` for the name of the input.
+    """
+
+    place: str
+    name: str
+    inputs: Sequence[InputText]
+    reason: str
 
 
 def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) -> list[InputText]:

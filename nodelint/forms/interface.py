@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from nodelint.edits.writer import Dialect
     from nodelint.forms.external.render import Rendering
-    from nodelint.forms.input_text import InputText
+    from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import ApplyFolder, InstallChart
-    from nodelint.forms.syntax_check import SyntaxFault
+    from nodelint.forms.requests import ApplyFolder, BlockAddress, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, SourceText
     from nodelint.text.embedded_regions import Reading
+    from nodelint.text.syntax_errors import SyntaxProblem
 
     _Kept = TypeVar("_Kept")
 else:
@@ -119,6 +119,16 @@ class FormRun:
         self.built = put_in_place(self.built, [result for result in results if isinstance(result, Built)])
 
 
+class InputFinder(Protocol):
+    """Finds the inputs of unknown values among the files of one side."""
+
+    def list_inputs(self, node: Node) -> list[InputText]:
+        """Return the inputs of an unknown value; none of one that the form does not fill in."""
+
+    def list_existence_inputs(self, node: Node) -> list[InputText]:
+        """Return the inputs of whether the object with a value is there at all."""
+
+
 class Form(Protocol):
     """The functions of a form's package. Each has a default that does nothing, in `forms.defaults`."""
 
@@ -161,6 +171,9 @@ class Form(Protocol):
 
     def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
         """Templates that include what a named template among the sources makes, and do not name Karpenter."""
+
+    def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
+        """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
 
     # -- what is installed, applied and rendered
 
@@ -207,14 +220,43 @@ class Form(Protocol):
     def find_lost_inputs(self, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         """Places of files for which another one is missing, and why nothing can be built of them."""
 
-    def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxFault | None:
+    def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxProblem | None:
         """Why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
 
-    def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxFault | None:
+    def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxProblem | None:
         """Why the documents of a file that stands for its folder, or describes it, are refused."""
 
-    def find_missing_path(self, source: Source) -> SyntaxFault | None:
+    def find_missing_path(self, source: Source) -> SyntaxProblem | None:
         """The first path that such a file names and that is not there."""
+
+    # -- what a comparison of two sides asks of each
+
+    def find_addresses(
+        self, objects: Sequence[Object], sources: Sequence[Source]
+    ) -> Iterator[tuple[Object, BlockAddress, str]]:
+        """The objects that blocks of code make, and why a block makes none; empty where it makes one."""
+
+    def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
+        """What finds the inputs of unknown values that the form fills in; None where it fills in nothing."""
+
+    def list_remote_uses(
+        self, sources: Sequence[Source], reported: Collection[tuple[str, int]]
+    ) -> Iterator[RemoteUse]:
+        """What uses modules or charts elsewhere that may make pools.
+
+        `reported` are paths and lines of inputs that are named already.
+        """
+
+    def list_unread_releases(
+        self, charts: Collection[str], top: str, sources: Sequence[Source]
+    ) -> Mapping[str, Sequence[InputText]]:
+        """The texts of blocks that may install some charts with values that are not read, by chart.
+
+        `charts` and `top`, the folder in which files count, are absolute paths.
+        """
+
+    def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
+        """The absolute path of a folder of which the code of a text takes in files, and these; else None."""
 
     # -- what is said of releases and of the controller's settings
 

@@ -38,11 +38,19 @@ class FormRow:
 
     Requests: `answers` are the names of those that it answers. `installs` are words of a text that may give values to
     a chart, `installing_name` is in the name of one. `applies` are words that stand together in a file that changes
-    what a folder makes. `kinds` are those of objects that hold values of a chart.
+    what a folder makes. `kinds` are those of objects that hold values of a chart. One of `uses` is in a text that may
+    use a chart or module which is elsewhere.
 
     Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
     which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
     `stating_words` where they do not name Karpenter; `states` are endings of other files in which it looks for one.
+    One of `state_marks` is in any file that names Karpenter and states a release.
+
+    Objects: `pods` is the pattern of what makes pods in the form's language. `values_key` is the key below which
+    values stand wherever a chart is installed with some.
+
+    Words for users: `style` is how repositories are said to keep objects in the form, `guide` the name of a tool and
+    the page of the documentation about it.
     """
 
     def __init__(
@@ -74,6 +82,12 @@ class FormRow:
         stating: tuple[str, ...] = (),
         stating_words: tuple[bytes, ...] = (),
         states: tuple[str, ...] = (),
+        uses: tuple[str, ...] = (),
+        pods: str = "",
+        state_marks: tuple[bytes, ...] = (),
+        values_key: bytes = b"",
+        style: str = "",
+        guide: tuple[str, str] | None = None,
     ) -> None:
         self.name, self.module = name, module or f"nodelint.forms.{name}"
         self.endings, self.read_too, self.inputs, self.templates = endings, read_too, inputs, templates
@@ -84,6 +98,9 @@ class FormRow:
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.command = installing_words, command
         self.stating, self.stating_words, self.states = stating, stating_words, states
+        self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
+        self.style, self.guide = style, guide
+        self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
         """Whether a text may give values to a chart by this form."""
@@ -93,6 +110,10 @@ class FormRow:
         """Whether a text may install Karpenter's controller by this form."""
         words = (self.command,) if self.command else self.installing_words
         return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
+
+    def may_use_elsewhere(self, text: str) -> bool:
+        """Whether a text may use a chart or module that is not in the repository, by this form."""
+        return _holds_any(text, self.uses)
 
     def load(self) -> Any:
         """Load the form: its package, with `forms.defaults` for what it does not have (`forms.interface.Form`)."""
@@ -164,6 +185,9 @@ class FormTable:
         self.no_yaml = _join([row.glanced for row in rows if row.stating])
         self.host_names = _join([(row.name, *row.styles) for row in rows if row.hosts])
         self.kinds = _join([row.kinds for row in rows])
+        self.pods = tuple([row.pods for row in rows if row.pods])
+        self.state_marks = tuple([mark for row in rows for mark in row.state_marks])
+        self.values_keys = tuple([row.values_key for row in rows if row.values_key])
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
@@ -209,6 +233,11 @@ class FormTable:
                 return row
         return None
 
+    def of_languages(self, paths: Iterable[str]) -> list[FormRow]:
+        """The forms in whose own languages, or in JSON of these, some files may be written."""
+        rows = [row for row in self.rows if row.language]
+        return [row for row in rows if any(path.endswith(row.language) for path in paths)] if rows else []
+
     def stating_form(self, path: str) -> FormRow | None:
         """The form in whose own language a file may state a release; None for YAML and for texts."""
         for row in self.rows:
@@ -232,6 +261,7 @@ KUSTOMIZE = FormRow(
     "kustomize",
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
     answers=("ApplyFolder",),
+    style="Kustomize",
     installs=("helmCharts",),
     installing_words=("helmCharts", "HelmChartInflationGenerator"),
 )
@@ -241,6 +271,8 @@ FLUX = FormRow(
     installs=("helm.toolkit.fluxcd.io/",),
     applies=(b"kustomize.toolkit.fluxcd.io",),
     kinds=("HelmRelease",),
+    style="values of Flux HelmReleases",
+    guide=("Flux", "docs/ci/flux.md"),
     installing_words=("HelmRelease",),
 )
 ARGOCD = FormRow(
@@ -249,6 +281,8 @@ ARGOCD = FormRow(
     installs=("argoproj.io/",),
     applies=(b"kustomize:", b"argoproj.io/"),
     kinds=("Application", "ApplicationSet"),
+    style="values of Argo CD Applications",
+    guide=("Argo CD", "docs/ci/argo-cd.md"),
     installing_words=("Application",),
 )
 HELMFILE = FormRow("helmfile", installing_name="helmfile", installing_words=("releases:",))
@@ -263,11 +297,15 @@ HELM = FormRow(
     installing_words=("helm upgrade", "helm install", "helm template"),
     command="helm",
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
+    uses=("chart", "dependencies"),
+    state_marks=(b"helm.sh/chart",),
+    values_key=b"helm",
+    style="a Helm chart",
 )
 TERRAFORM = FormRow(
     "terraform",
     endings=(".tf", ".tofu"),
-    read_too=(".tm.hcl",),
+    read_too=(".tm.hcl", "terragrunt.hcl"),
     inputs=(".tfvars",),
     templates=(".tftpl",),
     fills=True,
@@ -282,6 +320,12 @@ TERRAFORM = FormRow(
     installing_words=("helm_release", "enable_karpenter"),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
+    uses=("module", "helm_release"),
+    pods=(
+        r"resource[ \t]+\"kubernetes_"
+        r"(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)(?:_v|\")"
+    ),
+    style="Terraform",
 )
 
 FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)

@@ -260,8 +260,21 @@ def lead_through(built: Built, overlay: Built) -> Built:
         below = overlay.find_origin(origin.at)
         return None if below is None else ValueOrigin(below.at, False, (*through, *below.through), origin.role)
 
+    def map_edits(edits: Sequence[Edit]) -> LedEdits | Withheld:
+        assert built.map_edits is not None
+        led = built.map_edits(edits)
+        if isinstance(led, Withheld) and led.at is not None:
+            return led._replace(at=_lead_place(led.at, overlay))
+        return led
+
     parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
-    return built._replace(find_origin=find_origin, parts=parts, cluster=overlay.cluster, label=overlay.label)
+    return built._replace(
+        find_origin=find_origin,
+        map_edits=map_edits if built.map_edits is not None else None,
+        parts=parts,
+        cluster=overlay.cluster,
+        label=overlay.label,
+    )
 
 
 def _lead_place(at: Node | Span, overlay: Built) -> Node | Span:

@@ -39,4 +39,12 @@ class FillTemplate(NamedTuple):
     variables: Mapping[str, Node]
 
 
+class BlockAddress(NamedTuple):
+    """What makes objects: the absolute path of its file, and the type and name of a block in it, empty for a file."""
+
+    path: str
+    type: str = ""
+    name: str = ""
+
+
 Request = ApplyFolder | InstallChart | FillTemplate

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.text import Node, Source
+from nodelint.text.syntax_errors import SyntaxProblem
 
 
-class SyntaxFault(NamedTuple):
-    """Why a text cannot be read, and the offset of the place."""
-
-    offset: int
-    message: str
-
-
-def find_undecodable(source: Source, data: bytes) -> SyntaxFault | None:
+def find_undecodable(source: Source, data: bytes) -> SyntaxProblem | None:
     """The first byte of a file that is not UTF-8; a source shows it only for a text with a word of Karpenter's."""
     if "\ufffd" in source.text and source.encoding == "utf-8":
         try:
             data.decode()
         except UnicodeDecodeError as error:
             message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-            return SyntaxFault(len(data[: error.start].decode()), message)
+            return SyntaxProblem(len(data[: error.start].decode()), message)
     return None
 
 

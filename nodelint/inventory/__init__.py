@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from nodelint.base.budget import RUN
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.gap import FilePlace, Gap
-from nodelint.text.limits import LeftOutNotes
+from nodelint.text.limits import LeftOutNotes, note_left_out
 
 TYPE_CHECKING = False
 
@@ -81,13 +81,13 @@ def build(
     to, where they were run. `each_release` is that of `FormRun`.
     """
     RUN.refill()
-    with LeftOutNotes() as notes:
+    with LeftOutNotes(_left_out) as notes:
         inventory = _render(files, rendering, folder_files, each_release)
     return _with_gaps(inventory, notes)
 
 
-def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
-    return tuple(Gap(FilePlace(left.path, left.line), "file", left.reason, fault=left.fault) for left in notes.found)
+def _left_out(path: str, line: int, reason: str, fault: str) -> Gap:
+    return Gap(FilePlace(path, line), "file", reason, fault=fault)
 
 
 def _render(
@@ -106,7 +106,8 @@ def _render(
             run.built += build_rendered(rendering, files)
             run.by_programs = {id(built) for built in run.built}
         for row in rows:
-            row.load().render(run)
+            with _noted(files, row):
+                row.load().render(run)
         built, unbuilt = run.built, run.unbuilt
     node_groups = next((source.node_groups for source in files if source.node_groups), ())
     unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
@@ -115,6 +116,24 @@ def _render(
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
             text.unread_keys = unread_keys
     return Inventory(files, tuple(built), (*unbuilt, *_list_remote_values(files, built)), tuple(folder_files))
+
+
+class _noted:
+    """Note what a form does not come to because the budget of the run or its time is spent."""
+
+    def __init__(self, files: Sequence[Source], row: FormRow) -> None:
+        self._files = files
+        self._row = row
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if not isinstance(error, BudgetSpent):
+            return False
+        ours = [file.path for file in self._files if self._row.endings and file.path.endswith(self._row.endings)]
+        note_left_out([*ours, *(file.path for file in self._files), os.curdir][0], str(error))
+        return True
 
 
 def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[str] = ()) -> bool:
@@ -143,7 +162,8 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
         found += find_remote_values(files, {part for text in built for part in text.parts})
     for row in TABLE.rows:
         if row.endings and any(file.path.endswith(row.endings) for file in files):
-            found += row.load().find_remote_values(files)
+            with _noted(files, row):
+                found += row.load().find_remote_values(files)
     return tuple(found)
 
 
@@ -167,17 +187,22 @@ def read_inventory(
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
         inventory = _build_found(found, rendering, each_release)
-    with LeftOutNotes() as notes:
+    return note_unread(found, inventory)
+
+
+def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
+    """Add to `found` the files of which nothing can be built, and to an inventory what limits left out of these."""
+    with LeftOutNotes(_left_out) as notes:
         _note_unread(found, inventory)
     return _with_gaps(inventory, notes)
 
 
 def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
-    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *_list_gaps(notes)))))
+    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *notes.found))))
 
 
 def _build_found(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
-    with LeftOutNotes() as notes:
+    with LeftOutNotes(_left_out) as notes:
         inventory = _read_and_build(found, rendering, each_release)
     return _with_gaps(inventory, notes)
 
@@ -214,7 +239,8 @@ def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
 
             run = FormRun(found.sources, rendering=rendering)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
-            row.load().read_beside(run)
+            with _noted(found.sources, row):
+                row.load().read_beside(run)
 
 
 def read_named_templates(found: Discovery) -> None:
@@ -226,11 +252,15 @@ def read_named_templates(found: Discovery) -> None:
 
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
+    if found.late:
+        number = f"{found.late:,} file{'s' if found.late > 1 else ''}"
+        note_left_out(os.path.relpath([*found.folders, os.curdir][0]), f"{number} not read: {RUN.late_reason}")
     languages = [
         row for row in TABLE.rows if row.endings and any(s.path.endswith(row.endings) for s in found.sources)
     ]
     for row in languages:
-        row.load().note_gaps(found.sources)
+        with _noted(found.sources, row):
+            row.load().note_gaps(found.sources)
     if inventory.folder_files or inventory.built or languages or may_fill(found.sources):
         from nodelint.inventory.unread_inputs import find_unread_inputs
 

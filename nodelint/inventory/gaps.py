@@ -12,11 +12,12 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from nodelint.files.discover import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
+    from nodelint.text import Source
 
 _HOLDS = "holds NodePools or EC2NodeClasses"
 _OF_RENDERING = ("overlay", "chart")
@@ -28,17 +29,38 @@ def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = (
 
     `tools` are those of `kustomize` and `helm` that the run asks to render.
     """
-    gaps = (
-        *_list_unreadable(found),
-        *_list_misread(found),
-        *inventory.gaps,
-        *(gap for built in inventory.built for gap in built.problems),
-        *_list_values_objects(inventory),
-        *_list_set_aside(inventory),
-        *_list_left_out(inventory),
-        *_list_unread_forms(found, tools, inventory.built),
-    )
+    misread = _list_misread(found)
+    unbuilt = (*_list_unbuilt(inventory), *_list_left_out(inventory))
+    return _once((*_list_unreadable(found), *misread, *unbuilt, *_list_unread_forms(found, tools, inventory.built)))
+
+
+def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: str) -> list[Gap]:
+    """Return the same of texts that an editor has open in a folder, without what a report of the texts says anyway.
+
+    These are documents that are broken, and objects that are left out. `inventory` is what is built of the texts. A
+    script or a code block is read where it is open.
+    """
+    from nodelint.files.discover import Discovery
+    from nodelint.inventory import note_unread
+
+    found = Discovery()
+    found.sources, found.folders, found.seen = list(texts), [folder], {source.path for source in texts}
+    found.unread = [source.path for source in texts if not any(objects(source, foreign=True, more=True))]
+    inventory = note_unread(found, inventory._replace(files=found.sources))
+    unread = _list_unread_forms(found, (), inventory.built)
+    return _once((*_list_unreadable(found), *_list_unbuilt(inventory), *unread))
+
+
+def _once(gaps: Iterable[Gap]) -> list[Gap]:
     return list({(*gap.file_place, gap.reason): gap for gap in gaps}.values())
+
+
+def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
+    """What was read and is not known as a whole."""
+    yield from inventory.gaps
+    yield from (gap for built in inventory.built for gap in built.problems)
+    yield from _list_values_objects(inventory)
+    yield from _list_set_aside(inventory)
 
 
 def _list_unreadable(found: Discovery) -> Iterator[Gap]:
@@ -65,7 +87,7 @@ def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
         if source.set_aside and os.path.abspath(source.path) not in replaced:
             for aside in source.set_aside:
                 if source.concerns_karpenter(aside.offset):
-                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.reason)
+                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.message)
 
 
 def _list_left_out(inventory: Inventory) -> Iterator[Gap]:

@@ -1,10 +1,11 @@
-"""The objects of resources of which Terraform makes none."""
+"""The objects of blocks of code that make none."""
 
 from __future__ import annotations
 
 import os
 
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 
 TYPE_CHECKING = False
@@ -17,31 +18,29 @@ if TYPE_CHECKING:
 
 
 def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
-    """The objects of resources of which Terraform makes none, and why."""
+    """The objects of blocks that make none, and why."""
     folders = {os.path.dirname(_source(obj).path) for obj in objects}
-    if not _is_terraform_near(set(map(os.path.abspath, folders))):
+    rows = TABLE.of_languages(list(_list_near(set(map(os.path.abspath, folders)))))
+    if not rows:
         return
-    from nodelint.forms.terraform.switched_off import find_addresses
     from nodelint.text import Source
 
     sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
-    for obj, _, reason in find_addresses(objects, list(sources.values())):
-        if reason:
-            yield obj, reason
+    for row in rows:
+        for obj, _, reason in row.load().find_addresses(objects, list(sources.values())):
+            if reason:
+                yield obj, reason
 
 
-def _is_terraform_near(folders: set[str]) -> bool:
-    """Whether a file of Terraform stands in one of some folders, or a little above: nearly no repository has any."""
+def _list_near(folders: set[str]) -> Iterator[str]:
+    """The names of the files in some folders and a little above: few repositories have any with blocks of code."""
     for _ in range(_LEVELS):
         for folder in folders:
-            if any(name.endswith(_TERRAFORM) for name in gate.names(folder)):
-                return True
+            yield from gate.names(folder)
         folders = {os.path.dirname(folder) for folder in folders}
-    return False
 
 
 _LEVELS = 3
-_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json")
 
 
 def _source(obj: Object) -> SourceText:

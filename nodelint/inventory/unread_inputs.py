@@ -106,6 +106,8 @@ def _is_of_concern(
     if row.folders and any(source.may_be_template for source in sources):
         return True
     endings = (*row.endings, *row.inputs, *row.templates)
+    if row.words and not endings:
+        return any(word in source.text for source in sources for word in row.words)
     paths = (*(source.path for source in sources), *(part for built in builds for part in built.parts))
     return any((endings and path.endswith(endings)) or _is_within(path, row.folders) for path in paths)
 

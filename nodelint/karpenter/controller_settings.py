@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
+from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.controller_settings import ControllerInstall
+from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node, Source
@@ -22,7 +24,7 @@ __all__ = [
     "UnreadValue",
     "helm_release_of",
     "namespace_of",
-    "shown_paths",
+    "place_in",
     "unread_values",
 ]
 
@@ -42,7 +44,7 @@ _FORMER = {
 }
 
 
-def shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
+def _shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
     """Return the paths of the files in which a rule about installations can point at a value."""
     return {source.path, *(file.path for file in files if any(word in file.text for word in MENTIONS))}
 
@@ -103,11 +105,27 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
         yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
 
 
+def place_in(
+    source: Source, files: Sequence[Source], install: ControllerInstall, node: Node | None = None
+) -> Span | None:
+    """Return where a text holds a setting: at its node, or at the installation if no judged file has the node.
+
+    None if another text holds it. What is rendered of a file has the file's path and other offsets.
+    """
+    is_shown = node is not None and node.source.path in _shown_paths(source, files)
+    at = node if node is not None and is_shown else install.at
+    if at.source.path != source.path or at.source.text != source.text:
+        return None
+    return Span(source, at.start, at.end)
+
+
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:
     """Return the namespace in which a chart is installed; None if no file plainly says so."""
     from nodelint.forms.terraform.terraform_trace import find_arguments
 
     at = install.at
+    if install.by == HELM_COMMAND:
+        return namespace_of_command(at.source.text, at.start)
     block = helm_release_of(install, blocks)
     if block is not None:
         written = find_arguments(block.text, "namespace")

@@ -22,7 +22,7 @@ from nodelint.ec2.questions import (
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
 from nodelint.karpenter.pool_requirements import requirements_of
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import Skip
+from nodelint.model.gap import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version, behaves

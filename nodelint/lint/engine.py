@@ -253,4 +253,4 @@ def _not_read(source: Source) -> Iterator[Gap]:
     """The objects and documents of a file that are not judged at all."""
     yield from (gap_of(None, source.path, obj, reason) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
-    yield from (gap_of(None, source.path, None, aside.reason) for aside in asides)
+    yield from (gap_of(None, source.path, None, aside.message) for aside in asides)

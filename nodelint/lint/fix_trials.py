@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 _FEW_POOLS = 20
-"""Pools that are judged anew with each that changes: a finding may be about two of them."""
+"""Pools that are judged anew with each object that changes: a finding may be about two pools, and a class that works
+lets its pools be compared."""
 
 Build = Callable[[Sequence[Source]], Inventory]
 """What makes of files what the clusters get."""
@@ -190,7 +191,7 @@ class Trials:
         sources = {id(source): source for source in every}
         found = [obj for source in sources.values() for obj in objects(source, foreign=True, more=True)]
         pools = [obj for obj in found if isinstance(obj, NodePool)]
-        compared = pools if len(pools) <= _FEW_POOLS and any(isinstance(obj, NodePool) for obj in own) else []
+        compared = pools if len(pools) <= _FEW_POOLS and own else []
         ids.update(map(id, compared))
         return list(filter(reads, found))
 

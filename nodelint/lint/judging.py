@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 
-from nodelint.base.budget import RUN
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
@@ -18,8 +18,8 @@ from nodelint.lint.results import (
     hold_to_known,
     merge_releases,
 )
-from nodelint.model.finding import Finding, Findings
-from nodelint.model.gap import Gap, gap_of
+from nodelint.model.finding import Finding
+from nodelint.model.gap import Findings, Gap, gap_of
 from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, former_names, load_check
@@ -274,6 +274,9 @@ class ReleaseRun:
         for rule in running:
             if rule.on is Source:
                 for source in (*sources, *scripts):
+                    if RUN.is_over():
+                        output.skipped.append(gap_of(None, source.path, None, RUN.late_reason))
+                        return output._replace(raw=drop_superseded(output.raw))
                     if not rule.mentions or any(map(source.holds, rule.mentions)):
                         self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))
@@ -336,16 +339,13 @@ class ReleaseRun:
                     into.raw.append(Result(rule, hold_to_known(rule, skip, self.target.karpenter), obj))
                 elif rule.name in self.reporting:
                     into.skipped.append(gap_of(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
-        except Missing as missing:
+        except (Missing, BudgetSpent) as missing:
             if rule.name in self.reporting:
-                into.skipped.append(gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
+                into.skipped.append(_gap_of_missing(rule, path, obj, missing))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
-            what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
-            place = _own_place(rule, error)
-            into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-            into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
+            _note_fault(rule, obj, path, error, into)
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
@@ -355,6 +355,21 @@ def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[R
             into.skipped.append(gap_of(None, obj.source.path, obj, RUN.late_reason))
             return
         yield rule
+
+
+def _gap_of_missing(rule: Rule, path: str, obj: Object | None, missing: Missing | BudgetSpent) -> Gap:
+    """Return what a rule could not judge for want of a fact, or because the budget of the run is spent."""
+    if isinstance(missing, BudgetSpent):
+        return gap_of(rule.name, path, obj, str(missing))
+    return gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind)
+
+
+def _note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, into: RuleOutput) -> None:
+    """Say that a rule broke down over an object, or over a file."""
+    what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
+    place = _own_place(rule, error)
+    into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
+    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

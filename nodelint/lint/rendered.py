@@ -272,9 +272,10 @@ class _World:
             results = [result for result in results if "class-reference" not in result.rule.tags]
         found: dict[object, Result] = {}
         unfixed: list[_Unfixed] = []
+        fixing = number == 0 and self._setup.only is None  # of a trial only what is found counts
         for result in results:
             built = built_of.get(id(result.span.source))
-            led = self._place(result) if built is None else self._lead(result, built, fixing=number == 0)
+            led = self._place(result) if built is None else self._lead(result, built, fixing)
             if led is None:
                 continue
             mark = led.rule.name, led.span, led.finding.message
@@ -330,7 +331,7 @@ class _World:
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
         if led.edits or suggestions:
-            withheld = withheld if finding.edits and not led.edits else None
+            withheld = None  # an edit is offered
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 
     def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:

@@ -9,7 +9,19 @@ from itertools import product
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model import messages
-from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
+from nodelint.model.finding import (
+    SEVERITIES,
+    Also,
+    Finding,
+    NoEdits,
+    Safety,
+    Severity,
+    Span,
+    Suggestion,
+    Withheld,
+    join_edits,
+    span_of,
+)
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version, is_newer
@@ -65,7 +77,13 @@ class Result(NamedTuple):
 
 
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
-    """A finding as it is told for a release: an error about admission is a warning where the release is not known."""
+    """A finding as it is told for a release: an error about admission is a warning where the release is not known.
+
+    Where there are no edits because the place is not edited, it says so.
+    """
+    if isinstance(finding.edits, NoEdits) and finding.withheld is None:
+        withheld = Withheld("not-editable", finding.at, finding.edits.reason)
+        finding = finding._replace(edits=(), withheld=withheld)
     if not is_newer(release) or "admission" not in rule.tags or (finding.severity or rule.severity) != "error":
         return finding
     note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"

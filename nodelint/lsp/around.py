@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository
 from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built
 from nodelint.inventory import Inventory, build
 from nodelint.model.documents import objects
 from nodelint.text import Source
 
-_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json", ".tftpl", ".tpl")
-_OF_MODULES_ELSEWHERE = (".tfvars", ".tfvars.json", ".hcl")
-
-
-_CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
-"""The folder of a module that a file of Terraform calls."""
-
-
 _MOST_OVERLAYS = 60
-"""Kustomizations of a repository that are built at every key; of more, the command alone says what they come to."""
+"""Overlays of a repository that are built at every key; of more, the command alone says what they come to."""
 
 
-def build_around(
-    opened: Sequence[Source], sources: Sequence[Source], kustomizations: Sequence[str] = ()
-) -> Inventory:
+def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()) -> Inventory:
     """What open texts have a part in: templates of their charts and modules are taken from `sources`.
 
-    `kustomizations` are those of the repository. Of a large repository only little is built at every key.
+    `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
+    built at every key.
     """
     folders = {folder for source in opened for folder in _folders(source)}
     near = [source for source in sources if any(_is_below(source.path, folder) for folder in folders)]
     manifests = any(source.path.endswith((".yaml", ".yml", ".json")) for source in opened)
-    overlays = kustomizations if manifests and len(kustomizations) <= _MOST_OVERLAYS else ()
+    overlays = folder_files if manifests and len(folder_files) <= _MOST_OVERLAYS else ()
     inventory = build([*opened, *near], None, overlays)
     paths = {os.path.abspath(source.path) for source in opened}
     mine = {id(source) for source in opened}
@@ -57,14 +48,14 @@ def _folders(source: Source) -> Iterator[str]:
     if not os.path.isabs(source.path):
         return  # a text without a name
     folder = os.path.dirname(path)
-    if path.endswith(_TERRAFORM):
-        yield os.path.dirname(folder)
-        yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, source.text))
-        return
     top = repository(folder)
-    if path.endswith(_OF_MODULES_ELSEWHERE):
-        yield top or os.path.dirname(folder)
+    rows = TABLE.of_languages([path])
+    for row in rows:
+        yield from row.load().list_folders_around(path, source.text, top)
+    if rows:
         return
+    if path.endswith((*TABLE.templates, ".tpl")):
+        yield os.path.dirname(folder)
     around = folder
     while around != os.path.dirname(around):
         if gate.is_file(os.path.join(around, CHART)):

@@ -18,6 +18,7 @@ from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
 from nodelint.lsp.outline import Spot, spot
+from nodelint.lsp.reached_fields import find_reached_spot
 from nodelint.lsp.skeletons import beginnings
 from nodelint.lsp.view import View
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, INSTANCE_TYPE
@@ -55,6 +56,9 @@ def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
     """What can be written at an offset, in the order in which it should be shown."""
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
+    if found is None and view.inventory.built:
+        found = find_reached_spot(view, buffer, offset)
+        offers = list(_offers(view, found)) if found is not None else []
     if not offers and (begun := list(beginnings(buffer, offset))):
         return types.CompletionList(is_incomplete=False, items=begun)
     if found is None or not offers:

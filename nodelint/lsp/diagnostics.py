@@ -12,7 +12,6 @@ from nodelint.base.printable import printable
 from nodelint.lint.engine import Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.buffers import Buffer
-from nodelint.lsp.project import ProjectProblem
 from nodelint.lsp.view import View
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.gap import Gap
@@ -114,9 +113,9 @@ def location(view: View, encoding: str, span: Span) -> types.Location:
     return types.Location(uri, lines.range(span.start, span.end))
 
 
-def of_trouble(trouble: ProjectProblem) -> types.Diagnostic:
+def of_trouble(trouble: Gap) -> types.Diagnostic:
     """A configuration that cannot be used, as a diagnostic on its file."""
-    start = types.Position(trouble.line - 1, trouble.column - 1)
-    end = types.Position(trouble.line - 1, trouble.column)
+    _, line, column = trouble.file_place
+    start, end = types.Position(line - 1, column - 1), types.Position(line - 1, column)
     severity = types.DiagnosticSeverity.Error
-    return types.Diagnostic(types.Range(start, end), trouble.message, severity, code="configuration", source=SOURCE)
+    return types.Diagnostic(types.Range(start, end), trouble.reason, severity, code="configuration", source=SOURCE)

@@ -195,7 +195,7 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     back = f"{-removed:,} come back" if removed < 0 else f"{removed:,} removed"
     yield f"here {len(line.before):,} → {len(line.after):,} ({back})"
     if line.removed_alone > 0:
-        yield f"without this line {line.removed_alone:,} more would be left in the end"
+        yield f"without this line, {line.removed_alone:,} more could be launched"
     launchable = len(resolution.launchable)
     most = "" if resolution.complete else "at most "
     yield f"the pool can launch {most}**{launchable:,}** with all its lines"
@@ -204,7 +204,7 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
         yield f"{missing:,} more meet everything, but have no image"
     least = next((min_values for min_values in resolution.min_values if min_values.line is line), None)
     if least is not None and least.have is not None:
-        yield f"minValues: {least.have:,} values are left, {least.wanted:,} are wanted"
+        yield f"minValues: {least.have:,} values are possible, {least.wanted:,} are required"
 
 
 def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]:

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from re import match
 from typing import Any
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.config import settings as config
 from nodelint.config.file import ConfigError
 from nodelint.config.release_selection import Choose
@@ -29,6 +28,7 @@ from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.view import Setup, View
+from nodelint.model.gap import FilePlace, Gap
 from nodelint.text import Source
 from nodelint.text.incremental import move
 
@@ -36,15 +36,6 @@ _SETTINGS = (*config.FILES, "pyproject.toml")
 
 _A_WHILE = timedelta(minutes=1)
 """For how long facts are taken to be as old as they were."""
-
-
-class ProjectProblem(NamedTuple):
-    """What keeps texts from being judged as they should be: the file to blame, the place in it, and why."""
-
-    path: str | None
-    line: int
-    column: int
-    message: str
 
 
 class Project:
@@ -55,7 +46,7 @@ class Project:
 
     def __init__(self, now: Callable[[], datetime], pause: Callable[[], None] = lambda: None) -> None:
         self._pause = pause
-        self.troubles: list[ProjectProblem] = []
+        self.troubles: list[Gap] = []
         self._now = now
         self._state: State | None = None
         self._views: list[View] = []
@@ -228,12 +219,13 @@ def _mark(path: str) -> object:
         return None
 
 
-def _trouble(message: str, path: str | None) -> ProjectProblem:
-    """A ConfigError's message names its file, and often a line and a column."""
+def _trouble(message: str, path: str | None) -> Gap:
+    """A ConfigError's message names its file, and often a line and a column. No path: it is about no file."""
+    place = FilePlace(path or "", 1, 1)
     if path is None or not message.startswith(path):
-        return ProjectProblem(path, 1, 1, message)
+        return Gap(place, "file", message, fails=True)
     rest = message[len(path) :].lstrip(" ")
     placed = match(r":([0-9]+):([0-9]+): (.*)", rest)
     if placed:
-        return ProjectProblem(path, int(placed[1]), int(placed[2]), placed[3])
-    return ProjectProblem(path, 1, 1, rest.removeprefix(":").strip())
+        return Gap(FilePlace(path, int(placed[1]), int(placed[2])), "file", placed[3], fails=True)
+    return Gap(place, "file", rest.removeprefix(":").strip(), fails=True)

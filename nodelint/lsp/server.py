@@ -26,16 +26,18 @@ from pygls.lsp.server import LanguageServer
 from nodelint import __version__
 from nodelint.config.settings import FILES
 from nodelint.files.file_keywords import may_state
+from nodelint.forms.registry import TABLE
 from nodelint.lsp.actions import FIX_ALL, actions
 from nodelint.lsp.buffers import Buffer, State, file_path, speaks_of_files
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
 from nodelint.lsp.positions import changed
-from nodelint.lsp.project import Project, ProjectProblem
+from nodelint.lsp.project import Project
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.summary import lenses, symbols
 from nodelint.lsp.view import View
+from nodelint.model.gap import Gap
 
 _LONGEST_QUIET = 0.1
 """Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
@@ -46,8 +48,11 @@ _AT_ONCE = 0.08
 The work of the thread counts, not the time of a clock: a machine that is busy elsewhere makes an answer late enough.
 """
 
-_WATCHED = ("**/*.{yaml,yml,json,tf,tofu,tpl,tftpl,tmpl,gotmpl,j2,toml}", "**/Kustomization")
-_OVERLAY = "kustomization"
+_ENDINGS = (".yaml", ".yml", ".json", ".tpl", ".tmpl", ".gotmpl", ".j2", ".toml", *TABLE.endings, *TABLE.templates)
+_WATCHED = (
+    f"**/*.{{{','.join(ending[1:] for ending in _ENDINGS)}}}",
+    *(f"**/{name}" for name in TABLE.names if not name.endswith(_ENDINGS)),
+)
 _log = logging.getLogger("nodelint.lsp")
 _T = TypeVar("_T")
 
@@ -140,7 +145,7 @@ class Server(LanguageServer):
         """
         name, buffer = uri.rpartition("/")[2], self.state.buffers.get(uri)
         states = buffer is not None and may_state(buffer.path, buffer.text.encode(errors="replace"), True)
-        if states or uri in self._stating or name in (*FILES, "pyproject.toml") or name.lower().startswith(_OVERLAY):
+        if states or uri in self._stating or name in (*FILES, "pyproject.toml") or name in TABLE.names:
             self.disk_changed()
         (self._stating.add if states else self._stating.discard)(uri)
 
@@ -224,7 +229,7 @@ class Server(LanguageServer):
     async def _judge(self, number: int, quiet: float) -> None:
         await asyncio.sleep(quiet)
 
-        def judge() -> tuple[list[types.PublishDiagnosticsParams], list[ProjectProblem], list[str]]:
+        def judge() -> tuple[list[types.PublishDiagnosticsParams], list[Gap], list[str]]:
             state = self._begin()
             if state.number != number:
                 raise Superseded
@@ -263,18 +268,16 @@ class Server(LanguageServer):
         self._faults.update(faults)
         self._publish(reports, troubles)
 
-    def _publish(self, reports: list[types.PublishDiagnosticsParams], troubles: list[ProjectProblem]) -> None:
+    def _publish(self, reports: list[types.PublishDiagnosticsParams], troubles: list[Gap]) -> None:
         messages = set()
         for trouble in troubles:
-            if trouble.path is not None:
+            if trouble.path:
                 uri = uri_of(trouble.path)
                 opened = self.state.buffers.get(uri)
                 reports = [report for report in reports if report.uri != uri]
                 version = opened.version if opened is not None else None
                 reports.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
-            message = (
-                f"nodelint: {trouble.path}: {trouble.message}" if trouble.path else f"nodelint: {trouble.message}"
-            )
+            message = f"nodelint: {trouble.path}: {trouble.reason}" if trouble.path else f"nodelint: {trouble.reason}"
             messages.add(message)
             if message not in self._told:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))

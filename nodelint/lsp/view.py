@@ -9,6 +9,7 @@ from functools import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.config.session import Session
 from nodelint.inventory import Inventory, build
+from nodelint.inventory.gaps import list_gaps_of_texts
 from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
@@ -96,10 +97,15 @@ class View:
 
     def gaps(self, buffer: Buffer) -> list[Gap]:
         """Return what of one text is not judged, or not built."""
-        path = buffer.source.path
+        path = os.path.abspath(buffer.source.path)
+        return [gap for gap in self._gaps if os.path.abspath(gap.path) == path]
+
+    @cached_property
+    def _gaps(self) -> list[Gap]:
+        texts = [buffer.source for buffer in self.buffers]
         skipped = (gap for gap in self.report.skipped if gap.rule is None)
-        found = {(gap.line, gap.sentence): gap for gap in (*self.inventory.gaps, *skipped) if gap.path == path}
-        return list(found.values())
+        found = (*list_gaps_of_texts(texts, self.inventory, self.home), *skipped)
+        return list({(gap.path, gap.line, gap.sentence): gap for gap in found}.values())
 
     @cached_property
     def _by_source(self) -> dict[int, list[engine.Result]]:

@@ -33,6 +33,7 @@ from nodelint.text import Node, Source, reread
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
+    from nodelint.model.gap import Gap
 
 __all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side", "left_in_rendered", "migrate"]
 
@@ -41,12 +42,16 @@ _MOST_LEFT = 3
 
 
 class MovedFiles(NamedTuple):
-    """The files as they were and as they are to be, and what to know; `moved` are the objects that changed sides."""
+    """The files as they were and as they are to be, and what to know; `moved` are the objects that changed sides.
+
+    `gaps` are what could not be read, and so was not moved.
+    """
 
     old: tuple[Source, ...]
     new: tuple[Source, ...]
     notes: tuple[MoveNote, ...]
     moved: tuple[Object, ...]
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def changed(self) -> list[tuple[Source, Source]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from nodelint.forms.registry import TABLE
 from nodelint.model.gvk import BUFFER_API, BUFFER_KIND
 from nodelint.model.manifest import Object
 from nodelint.text import Document, Node
@@ -41,11 +42,9 @@ _GROUPS = {
     "ScaledObject": ("keda.sh",),
 }
 
-_OF_TERRAFORM = "kubernetes_(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)"
 _WRITTEN_KIND = r"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?"
-PATTERN = (
-    rf"{_WRITTEN_KIND}(?:{'|'.join(kind for kind in _GROUPS if kind not in SCALER_KINDS)})\b"
-    rf"|resource[ \t]+\"{_OF_TERRAFORM}(?:_v|\")"
+PATTERN = "|".join(
+    (rf"{_WRITTEN_KIND}(?:{'|'.join(kind for kind in _GROUPS if kind not in SCALER_KINDS)})\b", *TABLE.pods)
 )
 """How a text says that it holds one of these kinds, less those that only set how many pods there are."""
 

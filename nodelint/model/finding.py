@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import Object
 
     Severity = Literal["error", "warning", "info"]
@@ -115,6 +114,14 @@ def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
     return PendingEdits(joined)
 
 
+class NoEdits(list[Edit]):
+    """No edits, because none would do this at the place and nothing else: `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
 class Also(NamedTuple):
     """Another place that plays a part in a finding, and what part."""
 
@@ -205,21 +212,6 @@ class Finding(NamedTuple):
     def span(self) -> Span:
         """Return the characters at which it stands."""
         return span_of(self.at)
-
-
-class Skip(NamedTuple):
-    """A rule that could not judge: why, and whether trying again may help (`transient`).
-
-    `fact` is the kind of fact from AWS that was missing, where that is the reason.
-    """
-
-    at: Node | Span
-    reason: str
-    transient: bool = False
-    fact: FactKind | None = None
-
-
-Findings = Iterator[Finding | Skip]
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.finding import Skip, Span
+from nodelint.model.finding import Finding, Span
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -93,6 +94,21 @@ class Gap(NamedTuple):
             folder = self.subject if shown.startswith("..") else shown
             return f"the overlay {folder.replace(os.sep, '/')} is not built: {self.reason}"
         return self.reason
+
+
+class Skip(Gap):
+    """A gap that a rule yields: it could not judge the object of the place, and why."""
+
+    __slots__ = ()
+
+    def __new__(cls, at: Node | Span, reason: str, transient: bool = False, fact: FactKind | None = None) -> Skip:
+        """Make the gap; `fact` is the kind of fact from AWS that is missing, where that is the reason."""
+        what: GapKind = "fact" if fact is not None else "object"
+        return super().__new__(cls, *Gap(at, what, reason, fact=fact, transient=transient))
+
+
+Findings = Iterator[Finding | Skip]
+"""What a rule yields."""
 
 
 def gap_of(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+from nodelint.base.budget import RUN
 
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
@@ -46,3 +48,20 @@ def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | N
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, least)), None)
+
+
+NOT_IN_TIME = "Not all was read in time, and nothing of what was read is judged"
+PAIR = "no NodePool or EC2NodeClass"
+"""What files lack in which there is nothing to judge."""
+
+
+def say_nothing(verb: str, missing: str, where: str, gaps: Collection[object]) -> str:
+    """Return that there is nothing to do, as far as the files could be read: `Nothing to check: no ... in 1 file`.
+
+    If the deadline passed while files were read, it says that instead. `report.all_clear` has it for all but a run
+    that meets nothing of Karpenter's, which loads no report.
+    """
+    if RUN.has_left_out:
+        return NOT_IN_TIME
+    rest = " in what could be read" if gaps else ""
+    return f"Nothing to {verb}{rest}: {missing} {where}"

@@ -65,6 +65,16 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
         return False
     if document.host == "markdown":
         return any(node.find(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
+    return _lacks_fields(node, kind)
+
+
+_PATCH_NAME = re.compile(r"(?:^|[-_./])patch(?:es)?(?:[-_./]|$)", re.IGNORECASE)
+
+
+def _lacks_fields(node: Node, kind: str) -> bool:
+    """Whether an object lacks what each object needs; in a file or folder called a patch, one field is enough."""
+    if _PATCH_NAME.search("/".join(re.split(r"[/\\]", node.source.path)[-2:])):
+        return any(node.find(*path) is None for path in _NEEDED[kind])
     return _is_heartless(node, kind)
 
 
@@ -107,7 +117,7 @@ def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
         return False
     if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
         return False  # said of the placeholder
-    return _is_heartless(node, kind)
+    return _lacks_fields(node, kind)
 
 
 _CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
@@ -19,9 +20,9 @@ from nodelint.text.missing import text_of as read_text
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
-    from nodelint.forms.input_text import InputText
+    from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.plan import Plan, UnreadFiles
     from nodelint.plan.read_side import Read
 
@@ -50,10 +51,9 @@ def find_changed_gaps(
             yield gap
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
-    yield from _find_changed_modules(was, new)
-    charts = list(_find_changed_charts(was, new))
-    yield from charts
-    named = {span_of(chart.at).source.path for chart in charts}
+    uses = list(_find_changed_uses(was, new))
+    yield from uses
+    named = {use.path for use in uses}
     yield from (gap for gap in _find_changed_releases(was, new) if gap.path not in named)
 
 
@@ -116,61 +116,30 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
     return found
 
 
-def _find_changed_modules(was: Read, new: Read) -> Iterator[Gap]:
-    """The calls of modules elsewhere that may make pools, where an input of theirs differs."""
+def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
+    """The uses of modules and charts elsewhere that may make pools, where an input of theirs differs."""
     from nodelint.forms.input_text import list_changed_inputs
 
-    before, after = (_list_modules(side) for side in (was, new))
-    for place in dict.fromkeys((*after, *before)):
-        for found in list_changed_inputs(before.get(place, ()), after.get(place, ()))[:1]:
-            reason = f"`{found.name}` of it changes, and no file of the module is here: what it makes is not known"
-            yield uncompared(found.at, place[1], reason, True)
+    before, after = (_list_uses(side) for side in (was, new))
+    for key in dict.fromkeys((*after, *before)):
+        old, now = before.get(key), after.get(key)
+        use = now or old
+        assert use is not None
+        for found in list_changed_inputs(old.inputs if old else (), now.inputs if now else ())[:1]:
+            yield uncompared(found.at, use.name, use.reason.format(found.name), True)
 
 
-def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
-    """The inputs of each call of a module elsewhere that may make pools, by the folder and name of the call."""
-    if not any(source.path.endswith(TABLE.endings) and "module" in source.text for source in side.found.sources):
-        return {}
-    from nodelint.forms.terraform.inputs import TerraformInputs
-
-    inputs = TerraformInputs(side.found.sources)
-    spoken_of = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
-    found = {}
-    for source in side.found.sources:
-        if source.path.endswith(TABLE.endings):
-            folder = path_below(os.path.dirname(source.path) or os.curdir, side.root)
-            for label, given in inputs.list_remote_modules(source, spoken_of):
-                found[folder, label] = given
-    return found
-
-
-def _find_changed_charts(was: Read, new: Read) -> Iterator[Gap]:
-    """The charts elsewhere whose name says that they make pools, where what installs them differs."""
-    before, after = (_list_charts(side) for side in (was, new))
-    for place in dict.fromkeys((*after, *before)):
-        old, now = before.get(place), after.get(place)
-        if (old and old.text) != (now and now.text):
-            found = now or old
-            assert found is not None
-            reason = f"how the chart {found.name} is installed changes, and no template of it is here"
-            yield uncompared(found.at, found.name, reason, True)
-
-
-def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
-    """What installs each chart elsewhere that may make pools, by the place of its file, its name and its number."""
-    sources = [
-        source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)
-    ]
-    if not sources:
-        return {}
-    from nodelint.forms.helm.chart_releases import list_remote_charts
-
-    found: dict[tuple[str, str, int], InputText] = {}
-    for source in sources:
-        place = path_below(source.path, side.root)
-        for release in list_remote_charts(source):
-            number = sum(key[:2] == (place, release.name) for key in found)
-            found[place, release.name, number] = release
+def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
+    """What uses modules and charts elsewhere that may make pools, by its place, its name and its number there."""
+    reported = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
+    found: dict[tuple[str, str, int], RemoteUse] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in reversed(TABLE.rows):
+        sources = [source for source in side.found.sources if row.may_use_elsewhere(source.text)]
+        for use in row.load().list_remote_uses(sources, reported) if sources else ():
+            key = path_below(use.place or os.curdir, side.root), use.name
+            found[(*key, counts[key])] = use
+            counts[key] += 1
     return found
 
 

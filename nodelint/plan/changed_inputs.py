@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nodelint.forms.input_text import InputText
+    from nodelint.forms.interface import InputFinder
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
@@ -69,27 +70,23 @@ class _InputFinder:
     """Finds the inputs of unknown values of one side."""
 
     def __init__(self, side: Read) -> None:
-        from nodelint.forms.helm.chart_inputs import ChartInputs
         from nodelint.forms.lib.variable_inputs import VariableInputs
-        from nodelint.forms.terraform.inputs import TerraformInputs
 
         self._variables = VariableInputs(side.root)
-        self._terraform = TerraformInputs(side.found.sources)
-        self._charts = ChartInputs(side.found.sources)
+        finders = (row.load().make_input_finder(side.found.sources) for row in reversed(TABLE.rows) if row.fills)
+        self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
         """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
-        found = self._terraform.list_existence_inputs(obj.name_node)
-        for node in unknown:
-            found += self._terraform.list_inputs(node)
-            found += self._charts.list_inputs(node)
+        found = [given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node)]
+        found += [given for node in unknown for finder in self._finders for given in finder.list_inputs(node)]
         if is_of_other_tool(obj):
             found += self._variables.list_inputs(_list_names(obj, unknown))
         return found
 
 
 def is_of_other_tool(obj: Object) -> bool:
-    """Return whether neither Terraform nor Helm fills in the text of an object."""
+    """Return whether no form that is read here fills in the text of an object."""
     from nodelint.forms.lib.chart_places import templates_around
 
     return (

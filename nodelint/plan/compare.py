@@ -6,6 +6,7 @@ import os
 
 from nodelint.apiserver import Schemas
 from nodelint.base.tuples import NamedTuple
+from nodelint.forms.registry import TABLE
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
 from nodelint.plan.read_side import Read, applied, renamed
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
     from nodelint.files.discover import Discovery
-    from nodelint.forms.terraform.switched_off import Address
+    from nodelint.forms.requests import BlockAddress
     from nodelint.lint.autofix import Judge
     from nodelint.lint.engine import LintRequest, Report
     from nodelint.model.gap import Gap
@@ -213,23 +214,23 @@ def _side(read: Read, other: Read) -> Side:
 
 
 def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
-    """The ids of objects that a block of Terraform makes on the other side, and not on this one.
+    """The ids of objects that a block of code makes on the other side, and not on this one.
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """
-    if not any(
-        path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) for path in (*read.found.seen, *other.found.seen)
-    ):
+    rows = TABLE.of_languages((*read.found.seen, *other.found.seen))
+    if not rows:
         return frozenset()
-    from nodelint.forms.terraform.switched_off import find_addresses
 
-    def place(side: Read, address: Address) -> Address:
-        return os.path.relpath(address[0], side.root) if side.root else address[0], *address[1:]
+    def place(side: Read, address: BlockAddress) -> BlockAddress:
+        return address._replace(path=os.path.relpath(address.path, side.root)) if side.root else address
 
     ours, others = (
         [
             (obj, place(side, address), is_off)
-            for obj, address, is_off in find_addresses(list(side.inventory.objects(foreign=True)), side.found.sources)
+            for objects in (list(side.inventory.objects(foreign=True)),)
+            for row in rows
+            for obj, address, is_off in row.load().find_addresses(objects, side.found.sources)
         ]
         for side in (read, other)
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.budget import RUN
 from nodelint.model.documents import objects
+from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import match_objects, written_name
@@ -28,7 +30,7 @@ from nodelint.plan.uncompared import (
     unread_object,
     unserved,
 )
-from nodelint.plan.unread import UnreadFiles
+from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.plan.verdict import Sides, class_verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.rule.context import Context
@@ -96,6 +98,12 @@ class Planner:
 
     def _note_gaps(self, pairs: Sequence[Pair]) -> None:
         """Note the objects that cannot be compared because a side cannot read what is, or may be, theirs."""
+        if RUN.has_left_out:  # what one side alone has may be in what was not read of the other
+            for pair in pairs:
+                obj = pair.old or pair.new
+                if obj is not None and None in (pair.old, pair.new):
+                    side = int(pair.new is None)
+                    self.gaps[id(obj)] = unread_file(side, obj.source.path, span_of(obj.name_node), RUN.late_reason)
         if not self.unread.files:
             return
         written = [side.all_objects for side in self.sides]

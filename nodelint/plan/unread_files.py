@@ -14,7 +14,7 @@ from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
-from nodelint.text.syntax_errors import SetAside
+from nodelint.text.syntax_errors import SyntaxProblem
 
 TYPE_CHECKING = False
 
@@ -136,8 +136,7 @@ class _Side:
         gaps = self._list_gaps(path)
         if len(gaps) <= len(other._list_gaps(path)):
             return None
-        reason = gaps[0].reason if isinstance(gaps[0], SetAside) else gaps[0].message
-        return self._unread(path, source, gaps[0].offset, reason)
+        return self._unread(path, source, gaps[0].offset, gaps[0].message)
 
     def _is_template(self, path: str) -> bool:
         """Whether a file holds template code, and is nothing that can be read without it."""
@@ -148,7 +147,7 @@ class _Side:
 
         return find_fault(self._whole(path), data)[1] is not None
 
-    def _list_gaps(self, path: str) -> Sequence[SyntaxProblem | SetAside]:
+    def _list_gaps(self, path: str) -> Sequence[SyntaxProblem]:
         """What is not read of a file that nothing is built of."""
         source = self._sources.get(path)
         return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()

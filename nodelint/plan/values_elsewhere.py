@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
@@ -17,10 +16,9 @@ from nodelint.text import Node
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from nodelint.forms.input_text import InputText
-    from nodelint.forms.terraform.unread_releases import UnreadRelease
     from nodelint.model.manifest import Object
     from nodelint.plan.read_side import Read
     from nodelint.text import Source
@@ -57,13 +55,12 @@ def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
 
 def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
     """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
-    others = {chart: _read_files(chart) for chart in _list_charts(was)}
-    before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
-    for chart, obj in _list_charts(new).items():
-        old = before.get(os.path.relpath(chart, new.root))
+    after = _list_taken_files(new)
+    before = _list_taken_files(was) if after else {}
+    for chart, (obj, now) in after.items():
         from nodelint.files.git.git_revision import OF_OTHERS
 
-        now = _read_files(chart)
+        _, old = before.get(chart, (None, None))
         # Of a revision, such files are not there: they differ only where both sides have them.
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
         if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
@@ -72,39 +69,42 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
-    """Blocks of Terraform that may install a chart with values that are not read, where these differ."""
+    """Blocks that may install a chart with values that are not read, where these differ."""
     before = _list_unread_releases(was)
     for chart, releases in _list_unread_releases(new).items():
-        old = {text for release in before.get(chart, ()) for text in release.texts}
-        now = {text for release in releases for text in release.texts}
-        added = (release for release in releases if not release.texts <= old)
-        gone = (release for release in before.get(chart, ()) if not release.texts <= now)
+        if chart not in before:
+            continue
+        old, now = ({found.text for found in side} for side in (before[chart], releases))
+        added = (found for found in releases if found.text not in old)
+        gone = (found for found in before[chart] if found.text not in now)
         changed = next(added, next(gone, None))
-        if chart in before and changed is not None:
+        if changed is not None:
             reason = f"its values for the chart {chart} change, and are not read: pools and classes may change, too"
-            yield uncompared(changed.span, changed.label, reason, True)
+            yield uncompared(changed.at, changed.name, reason, True)
 
 
-def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
+def _list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     """The blocks that may install a chart with objects, by where it stands below the side's root."""
+    charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
+    if not charts or not rows:
+        return {}
+    found: dict[str, list[InputText]] = {path_below(chart, side.root): [] for chart in charts}
+    for row in rows:
+        for chart, given in (
+            row.load().list_unread_releases(charts, os.path.abspath(side.root), side.found.sources).items()
+        ):
+            found[path_below(chart, side.root)] += given
+    return found
+
+
+def _list_own_charts(side: Read) -> list[str]:
+    """The absolute paths of the charts whose templates make objects."""
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
-        return {}
+        return []
     from nodelint.forms.lib.chart_places import chart_of
-    from nodelint.forms.terraform.unread_releases import find_unread_releases
-    from nodelint.forms.terraform.values import Modules
 
-    charts = set(map(chart_of, paths))
-    if not any(charts) or not any(path.endswith(TABLE.module_files) for path in side.found.seen):
-        return {}
-    modules = Modules(side.found.sources)
-    return {
-        os.path.relpath(chart, side.root): list(
-            find_unread_releases(os.path.abspath(chart), os.path.abspath(side.root), modules)
-        )
-        for chart in charts
-        if chart is not None
-    }
+    return sorted({os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None})
 
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
@@ -131,54 +131,37 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
 
     `taken` are the places of files with which a side builds something.
     """
-    paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
-    if not paths:
-        return {}
-    from nodelint.forms.helm.unread_values import UnreadValues
-    from nodelint.forms.lib.chart_places import chart_of
-
-    charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
+    charts = _list_own_charts(side)
     if not charts:
         return {}
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
+
     built = {os.path.abspath(os.path.join(side.root, place)) for place in taken}
-    values = UnreadValues(side.found.sources, side.found.seen, side.root, built)
-    return {path_below(chart, side.root): values.list_inputs(chart) for chart in sorted(charts)}
+    files = UnreadInputs(side.found.sources, side.found.seen, side.root)
+    values: dict[str, list[InputText]] = {}
+    for chart in charts:
+        found = values[path_below(chart, side.root)] = []
+        files.taken, files.values_files = built, []
+        for row in TABLE.rows:
+            found += row.load().list_unread_values(chart, files)
+            files.taken = built | {os.path.abspath(given.at.source.path) for given in found}
+    return values
 
 
-def _list_charts(side: Read) -> dict[str, Object]:
-    """The folders of charts that have such an object, each with one of these."""
-    unknown = [obj for obj in side.inventory.objects() if obj.source.masked and holds_unknown(obj)]
-    if not unknown:
-        return {}
-    from nodelint.forms.lib.chart_places import chart_of
-
-    found = {}
-    for obj in unknown:
-        chart = chart_of(obj.source.path)
-        if chart is not None and any(".Files" in code for code in codes_of(obj, whole=True)):
-            found[os.path.abspath(chart)] = obj
-    return found
-
-
-def _read_files(chart: str) -> dict[str, bytes]:
-    """The files of a chart that `.Files` gives: no templates, and nothing that Helm reads itself; not too many."""
-    found: dict[str, bytes] = {}
-    for folder, _, names in gate.walk(chart):
-        below = os.path.relpath(folder, chart)
-        if below.split(os.sep)[0] in ("templates", "charts") or len(found) > _MOST_FILES:
+def _list_taken_files(side: Read) -> dict[str, tuple[Object, Mapping[str, bytes]]]:
+    """The folders of which code takes in files to make what is not known: with an object of each, and the files."""
+    found: dict[str, tuple[Object, Mapping[str, bytes]]] = {}
+    for obj in side.inventory.objects():
+        if not (obj.source.masked and holds_unknown(obj)):
             continue
-        for name in names:
-            if below == os.curdir and name in _OF_HELM:
-                continue
-            try:
-                found[os.path.join(below, name)] = gate.read(os.path.join(folder, name), _LARGEST, within=chart)
-            except OSError:
-                continue
+        codes = codes_of(obj, whole=True)
+        for row in (row for row in TABLE.rows if row.folders):
+            taken = row.load().read_files_taken(obj.source.path, codes)
+            if taken is not None:
+                found[os.path.relpath(taken[0], side.root)] = obj, taken[1]
     return found
 
 
-_MOST_FILES, _LARGEST = 1000, 1 << 20
-_OF_HELM = ("Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", ".helmignore")
 _Values = tuple[list[Node], Counter[str]]
 _NOTHING: _Values = ([], Counter())
 

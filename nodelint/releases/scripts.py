@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.forms.lib.chart_commands import helm_commands, join_lines
+from nodelint.forms.lib import chart_commands
 from nodelint.model.evidence import DEFAULT, FOR_READERS, STATED, Evidence, not_known, stated
 
 _RELEASE = r"v?(\d+\.\d+(?:\.\d+)?)(?![\w.*])"
@@ -14,11 +14,6 @@ _VARIABLE = (
     rf"|karpenter(?:Chart)?Version)[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}"
 )
 _DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
-_HELM_VERSION = rf"--version[ =][\"']?{_RELEASE}"
-_HELM_VARIABLE = r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)"
-_HELM_WRITTEN = (
-    r"--version[ =](\"[^\"\n]{0,200}\"|\$\{\{[^}\n]{0,200}\}\}|\$\([^)\n]{0,200}\)|\$[^\s\"']+|\{\{[^}\n]{0,200}\}\})"
-)
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
 _BUILD = rf"\bimage[\"']?\s*[:=]\s*[\"']?(?:[\w.:@-]{{1,100}}/){{1,8}}karpenter:{_RELEASE}"
 _KUBERNETES = (
@@ -34,7 +29,7 @@ _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
     """Yield what the lines of a text state; comments are passed over."""
-    joined = join_lines(text) if "helm" in text else text
+    joined = chart_commands.join_lines(text)
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
         (_DEFAULTED, "a variable", DEFAULT, False),
@@ -44,8 +39,8 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         for match in re.finditer(pattern, text):
             if found := _make_evidence("karpenter", path, text, match, by, weight):
                 yield found._replace(of_image=of_image)
-    for command in helm_commands(joined):
-        version = re.compile(_HELM_VERSION).search(joined, *command.span())
+    for command in chart_commands.find_commands(joined):
+        version = chart_commands.find_version(joined, command, _RELEASE)
         if version is not None:
             if found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT):
                 yield found
@@ -64,7 +59,7 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
     """Yield what a command installs whose version is a variable: by its value in the same text, else it is
     not known.
     """
-    written = re.compile(_HELM_WRITTEN).search(joined, *command.span())
+    written = chart_commands.find_written_version(joined, command)
     if written is None or _is_comment(text, command.start()):
         return
     name = re.search(r"([A-Za-z_]\w*)(?:\b|\})[^\w]*$", written[1].split(":-")[0])
@@ -81,11 +76,11 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
 
 
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
-    """Yield what the helm commands of a README install, by a version or by a variable: the weakest evidence."""
-    joined = join_lines(text)
-    for command in helm_commands(joined):
-        version = re.compile(_HELM_VERSION).search(joined, *command.span())
-        variable = re.compile(_HELM_VARIABLE).search(joined, *command.span())
+    """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
+    joined = chart_commands.join_lines(text)
+    for command in chart_commands.find_commands(joined):
+        version = chart_commands.find_version(joined, command, _RELEASE)
+        variable = chart_commands.find_variable(joined, command)
         if version is None and variable is not None:
             version = re.search(rf"\b{variable[1]}=[\"']?{_RELEASE}", text)
         if version is None:

@@ -7,7 +7,6 @@ charts hold much else. A setting counts for what lies nearest to the file that s
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -17,8 +16,6 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
-
-_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template)\b[^;|&]{0,2000}karpenter")
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
@@ -68,14 +65,26 @@ class ControllerFacts:
 class StatedSettings:
     """All settings that the files of a run state, asked by the path of an object's file.
 
-    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest.
+    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest,
+    `files` are all of them.
     """
 
-    def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
+    def __init__(
+        self,
+        find: Callable[[], Sequence[ControllerInstall]],
+        others: Sequence[Source] = (),
+        files: Sequence[Source] = (),
+    ) -> None:
         self._find = find
         self.others = others
-        self.scripts = [source for source in others if _COMMAND.search(source.text)]
+        self.files = files
+
+    @cached_property
+    def scripts(self) -> list[Source]:
         """Files without a manifest that install the controller by a command."""
+        from nodelint.forms.lib.chart_commands import INSTALLS_CONTROLLER
+
+        return [source for source in self.others if INSTALLS_CONTROLLER.search(source.text)]
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:

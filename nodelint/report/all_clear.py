@@ -5,30 +5,43 @@ Only this module prints them, because what could not be judged decides whether t
 
 from __future__ import annotations
 
+from nodelint.model.messages import PAIR, say_nothing
+
+__all__ = ["NOTHING_CHECKED", "PAIR", "list_all_clears", "say_all_clear", "say_nothing"]
+
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Literal
 
-    from nodelint.model.gap import Gap
-
-    Claim = Literal["check", "plan", "fit"]
+    Claim = Literal["check", "plan", "fit", "cost", "migrate", "triage"]
 
 _SENTENCES: dict[str, tuple[str, str]] = {
     "check": ("All good", "No findings"),
     "plan": ("No node is replaced", "No node is replaced in what was compared"),
     "fit": ("no pool takes it", "no pool that could be read takes it"),
+    "cost": ("no node is needed", "no node is needed for what could be reckoned"),
+    "migrate": ("nothing is lost", "nothing is lost of what could be read"),
+    "triage": ("No failures", "No failures in what could be read"),
 }
 """What is said where all was judged, and where a part was not."""
 
 
-def say_all_clear(claim: Claim, gaps: Collection[Gap], words: str = "") -> str:
-    """Return that all is well, or only that it is in what was judged: where there are gaps, or `words` about such."""
+def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> str:
+    """Return that all is well, or only that it is in what was judged: where there are gaps, or `words` about such.
+
+    `gaps` are all that were not judged; only whether there are any counts.
+    """
     whole, part = _SENTENCES[claim]
     if not gaps and not words:
         return whole
     return f"{part}; {words}" if words else part
+
+
+NOTHING_CHECKED = "nothing to check"
+"""The name of the only case of a report of tests without any."""
 
 
 def list_all_clears(claim: Claim) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from nodelint.fit.cost import Bill, FleetCost, NodeCost, WorkloadCost
 from nodelint.model.messages import counted, short
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.model.quantities import ONE
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.layout import wrap
 from nodelint.report.locations import place_line
 
@@ -36,7 +37,7 @@ def headline(cost: FleetCost) -> str:
     if least is None or most is None:
         return "not known"
     if not most.nodes:
-        return "no node is needed for what could be reckoned" if cost.not_counted else "no node is needed"
+        return say_all_clear("cost", cost.not_counted)
     at_least = "at least " if cost.not_counted else ""
     nodes = _range(least.node_count, most.node_count)
     words = f"{at_least}{nodes} node{'' if nodes == '1' else 's'}"

@@ -356,8 +356,8 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
     types = types & union(own) if own else types - union(devices.values())
     for line in resolution.lines:
         if types & line.before and not types & line.after:
-            return f"none of those left: {_short(line, resolution)} removed the last of them"
-    return "none of those left"
+            return f"none: {_short(line, resolution)} removed the last of them"
+    return "none"
 
 
 _DEVICES = {"nvidia": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}

@@ -5,50 +5,30 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.printable import printable
-from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import PAIR, say_nothing
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
-    from nodelint.drift import Hash
     from nodelint.drift.claim_status import ClaimStatus
-    from nodelint.model.manifest import Object
-    from nodelint.model.releases import Version
+    from nodelint.drift.object_hashes import ObjectHash
+    from nodelint.model.gap import Gap
 
 VERSION = 1
 """The version of the JSON that `hashes_json` gives."""
 
 
-class Row(NamedTuple):
-    """An object with its hash in a release, or the reason for which it has none.
-
-    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object. `left_out` are
-    fields that are not known here, of a release that is newer: the hash is without them.
-    """
-
-    obj: Object
-    release: Version | None = None
-    annotation: str = ""
-    version: str = ""
-    hashed: Hash | None = None
-    kubelet: int | None = None
-    reason: str | None = None
-    nodes: list[ClaimStatus] | None = None
-    stated: str | None = None
-    left_out: tuple[str, ...] = ()
-
-
-def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
+def hashes_json(rows: Sequence[ObjectHash]) -> dict[str, Any]:
     """The answer as plain data, to be written as JSON; hashes are texts, as Kubernetes has them."""
     return {"version": VERSION, "objects": [_row_json(row) for row in rows]}
 
 
-def _row_json(row: Row) -> dict[str, Any]:
+def _row_json(row: ObjectHash) -> dict[str, Any]:
     record: dict[str, Any] = {
         "kind": row.obj.kind,
         "name": row.obj.name if isinstance(row.obj.name, str) else None,
@@ -80,10 +60,11 @@ def _row_json(row: Row) -> dict[str, Any]:
     return record
 
 
-def hashes_text(rows: Sequence[Row], files: int) -> str:
+def hashes_text(rows: Sequence[ObjectHash], files: int, gaps: Collection[Gap] = ()) -> str:
     """The answer in lines, the objects of a file together."""
     if not rows:
-        return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
+        where = f"in {counted(files, 'file')}"
+        return f"{say_nothing('hash', PAIR, where, gaps)}."
     width = max(len(row.obj.label) for row in rows)
     releases = {row.release: row.stated for row in reversed(rows) if row.release is not None}
     lines: list[str] = []
@@ -101,7 +82,7 @@ def hashes_text(rows: Sequence[Row], files: int) -> str:
     return "\n".join(lines)
 
 
-def _row_text(row: Row, width: int, several: bool) -> Iterator[str]:
+def _row_text(row: ObjectHash, width: int, several: bool) -> Iterator[str]:
     label = f"  {printable(row.obj.label):<{width}}"
     if row.hashed is None:
         yield f"{label}  no hash: {row.reason}"

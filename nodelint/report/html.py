@@ -50,6 +50,8 @@ article{border:1px solid var(--line);border-left:.3rem solid;border-radius:.4rem
 article p{margin:.25rem 0;overflow-wrap:anywhere}
 th.number,td.number{text-align:right;padding:.35rem 0 .35rem .6rem;white-space:nowrap;
 font-variant-numeric:tabular-nums}
+main>h2{margin-top:1.5rem}
+@media(max-width:40rem){th,td{padding-right:.4rem}th.number,td.number{padding-left:.2rem;font-size:.75rem}}
 """
 
 

@@ -15,6 +15,7 @@ from nodelint.base.printable import printable, screened, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field
 from nodelint.model.gap import Gap
+from nodelint.report.all_clear import NOTHING_CHECKED
 from nodelint.report.run_info import Run, shown_path
 from nodelint.report.text import finding_text
 
@@ -41,7 +42,7 @@ def render(report: Report, run: Run) -> str:
         error = ET.SubElement(suites.case(_WHOLE_RUN, "fault"), "error", type="fault")
         error.set("message", _legal(printable(fault)))
     if not suites.cases:
-        suites.case(_WHOLE_RUN, "nothing to check")
+        suites.case(_WHOLE_RUN, NOTHING_CHECKED)
     return suites.text()
 
 

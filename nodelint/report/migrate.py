@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from nodelint.base.printable import printable, printable_path
-from nodelint.base.tuples import NamedTuple
 from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
+from nodelint.migrate.types import PoolTypes
 from nodelint.model.messages import counted
+from nodelint.report.all_clear import say_all_clear, say_nothing
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.report.unified_diff import unified
 
@@ -20,30 +21,6 @@ _TITLES = (
     ("differs", "Means something else"),
 )
 _NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
-
-
-class PoolTypes(NamedTuple):
-    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
-
-    pool: str
-    before: frozenset[str] | None
-    after: frozenset[str] | None
-    reason: str = ""
-
-    @property
-    def lost(self) -> list[str]:
-        """The types that the pool can launch no more."""
-        return sorted((self.before or frozenset()) - (self.after or frozenset())) if self.is_known else []
-
-    @property
-    def gained(self) -> list[str]:
-        """The types that the pool can launch beside those before."""
-        return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
-
-    @property
-    def is_known(self) -> bool:
-        """Whether both sets are known."""
-        return self.before is not None and self.after is not None
 
 
 def migrate_text(
@@ -99,13 +76,13 @@ def _families(names: Sequence[str]) -> str:
 def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
     if not made.moved and not made.changed:
         other = "EKS Auto Mode" if target == "karpenter" else "Karpenter"
-        return f"Nothing to move: no NodePool or class of {other} among the files."
+        return f"{say_nothing('move', f'no NodePool or class of {other}', 'among the files', made.gaps)}."
     counts = Counter(note.kind for note in made.notes)
     verb = "Moved" if written else "Would move"
     objects, files = counted(len(made.moved), "object"), counted(len(made.changed), "file")
     left = [counted(counts["by-hand"], "change") + " left to you"] if counts["by-hand"] else []
     left += [counted(counts["dropped"], "field") + " dropped"] if counts["dropped"] else []
-    rest = f"; {', '.join(left)}" if left else "; nothing is lost"
+    rest = f"; {', '.join(left)}" if left else f"; {say_all_clear('migrate', made.gaps)}"
     return f"{verb} {objects} to {_NAMES[target]} in {files}{rest}."
 
 

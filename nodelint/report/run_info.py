@@ -11,7 +11,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
 from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
-from nodelint.report.all_clear import say_all_clear
+from nodelint.report.all_clear import PAIR, say_all_clear, say_nothing
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
 from nodelint.report.skipped import unjudged_text
@@ -99,7 +99,8 @@ def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     if counts:
         return f"found {counts} in {scope(report, files)}"
     if not report.objects and not report.unjudged:
-        return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
+        nothing = say_nothing("check", PAIR, f"in {counted(files, 'file')}", unread)
+        return f"{nothing[0].lower()}{nothing[1:]}"
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
     unjudged = unjudged_text(report, unread, cover(report).in_part)

@@ -9,7 +9,7 @@ from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
 from nodelint.model.messages import counted
-from nodelint.report.all_clear import say_all_clear
+from nodelint.report.all_clear import PAIR, say_all_clear, say_nothing
 from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import (
     assumed,
@@ -75,7 +75,8 @@ def summary_text(
         lines += fixed_lines(run.applied, most_fixes)
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
-        lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}.")
+        where = f"in {counted(run.files, 'file')}"
+        lines.append(f"{say_nothing('check', PAIR, where, run.unread)}.")
         return "\n".join(
             [*lines, *_skips(report.skipped, verbose), *_wants(report.skipped, verbose), *unread_lines(run.unread)]
         )

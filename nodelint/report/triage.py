@@ -11,6 +11,7 @@ from nodelint.base.printable import printable
 from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
+from nodelint.report.all_clear import say_all_clear
 from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrapped
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, format_time
@@ -165,7 +166,7 @@ def _list_names(kind: str, names: Sequence[str]) -> str:
 
 def _sum(read: Triage) -> str:
     if not read.groups:
-        return "No failures."
+        return f"{say_all_clear('triage', range(read.unread + read.shapes_dropped))}."
     stays, unclear, passes = (sum(g.verdict == v for g in read.groups) for v in _HEADS)
     shown = [
         f"{stays} that {'stays' if stays == 1 else 'stay'}" if stays else "",

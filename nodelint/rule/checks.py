@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import Missing
-from nodelint.model.finding import SEVERITIES, Finding, Findings, Safety, Severity, span_of
+from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, span_of
+from nodelint.model.gap import Findings
 from nodelint.model.releases import releases_match
 from nodelint.model.span_index import SpanIndex
 from nodelint.rule.context import Context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from nodelint.apiserver import SchemaProblem, Schemas
     from nodelint.apiserver.schema_node import SchemaNode
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from nodelint.rule.node_overlays import RunOverlays
     from nodelint.rule.target import Target
     from nodelint.text import Node, Source
+
+    AnyObject = TypeVar("AnyObject", bound=Object)
 
 
 class Context(ObjectRelations):
@@ -216,6 +219,23 @@ class Context(ObjectRelations):
         """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
         stated = self._target.stated
         return self.files if stated is None else (*self.files, *stated().others)
+
+    def objects_near(self, source: Source, kind: type[AnyObject]) -> list[AnyObject]:
+        """Return the objects of a class below the nearest folder around a file that holds any."""
+        found = [obj for obj in self.objects if isinstance(obj, kind)]
+        folder = os.path.dirname(source.path)
+        while folder and folder != os.path.dirname(folder):
+            near = [obj for obj in found if obj.source.path.startswith(os.path.join(folder, ""))]
+            if near:
+                return near
+            folder = os.path.dirname(folder)
+        return found if not folder else [o for o in found if o.source.path.startswith(folder)]
+
+    @property
+    def files_of_run(self) -> Sequence[Source]:
+        """The files of the run as they are written, also for a rule about what is rendered of them."""
+        stated = self._target.stated
+        return self.files if stated is None else stated().files
 
     def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
         """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.

@@ -18,7 +18,8 @@ from types import MappingProxyType
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA, shipped, table
 from nodelint.model import manifest
-from nodelint.model.finding import Findings, Safety, Severity
+from nodelint.model.finding import Safety, Severity
+from nodelint.model.gap import Findings
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
 from nodelint.rule.context import Context

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.finding import SEVERITIES, Finding, Findings, Severity, Skip
+from nodelint.model.finding import SEVERITIES, Finding, Severity
+from nodelint.model.gap import Findings, Skip
 from nodelint.model.keys import ARCH, FAMILY, SIZE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.rule.context import Context
@@ -147,6 +149,8 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
         try:
             node_class = _plain(found.node) if found is not None else None
             result = program.evaluate({"self": _plain(obj.node), "pool": pool, "class": node_class})
+        except BudgetSpent:
+            raise
         except Exception as error:
             yield Finding(at=obj.name_node, message=f"{UNEVALUATED}: {_worded(error)}")
             return

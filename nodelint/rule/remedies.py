@@ -201,7 +201,7 @@ def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int)
     found = [setting for setting in of_flags(text, start, end) if isinstance(setting.value, int)]
     moved: dict[str, Plain] = {setting.name: setting.value for setting in found if setting.name not in present}
     if not gone or not moved or node_class.version != "v1":  # before v1 these settings were the pool's
-        return [("take the call out", gone)]
+        return [("remove the call", gone)]
     names = [entry.name for entry in spec.entries]
     before = next((names[n - 1] for n, name in enumerate(names) if name == "userData" and n), None)
     if kubelet is None:
@@ -209,8 +209,8 @@ def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int)
     else:
         added = if_editable(add_keys, kubelet, moved)
     listed = ", ".join(f"{name}: {value}" for name, value in moved.items())
-    title = f"take the call out, and set `{listed}` in spec.kubelet"
-    return [(title, [*gone, *added] if added else []), ("take the call out", gone)]
+    title = f"remove the call, and set `{listed}` in spec.kubelet"
+    return [(title, [*gone, *added] if added else []), ("remove the call", gone)]
 
 
 _NAMED_SELECTORS = ("ami", "securityGroup", "subnet")

@@ -115,7 +115,24 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
                 if before < 0 or match.start() >= scalars[before][1]:
                     here.append(_suppression(source, page, match))
             found += reversed(here)
+    if source.path.endswith(_LINE_ORIENTED):
+        found += _find_line_comments(source, comment)
     return found
+
+
+_LINE_ORIENTED = (".tf", ".tofu", ".tfvars", ".hcl")
+"""Files whose values, outside of the objects that they hold, stand on a line each: defaults of variables, locals."""
+
+
+def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Suppression]:
+    """The comments of HCL outside of objects: each is about its line, or about the next one."""
+    documents = [(document.start, document.end) for document in source.documents if document.root is not None]
+    outside = (
+        match
+        for match in comment.finditer(source.flat)
+        if not any(start <= match.start() < end for start, end in documents)
+    )
+    return [_suppression(source, None, match) for match in outside]
 
 
 def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int]]:
@@ -140,14 +157,15 @@ def _names(listed: str) -> tuple[str, ...]:
     return tuple([name.strip() for name in listed.split(",") if name.strip()])
 
 
-def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppression:
+def _suppression(source: SourceText, page: _Page | None, match: re.Match[str]) -> Suppression:
     text, is_foreign = source.flat, match.re.pattern == _OTHER_COMMENT
     rules = () if is_foreign else _names(match[1] or "")
     start, end = match.span()
     line_start = text.rfind("\n", 0, start) + 1
     span = Span(source, start, end)
     if not text[line_start:start].strip(" \t\ufeff"):
-        made = Suppression(span, rules, _next(source, page, end), True)
+        scope = _next(source, page, end) if page is not None else _next_line(source, end)
+        made = Suppression(span, rules, scope, True)
     else:
         line_end = text.find("\n", end)
         made = Suppression(span, rules, Span(source, line_start, end if line_end < 0 else line_end), False)
@@ -155,6 +173,12 @@ def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppr
         made.foreign = tuple(re.findall(r"[\w-]+", match["names"]))
         made.ours = match["ours"] is not None
     return made
+
+
+def _next_line(source: SourceText, after: int) -> Span | None:
+    """The first line after `after` that is neither blank nor a comment."""
+    line = re.compile(r"(?m)^[ \t]*[^\s#][^\n]*").search(source.flat, after)
+    return None if line is None else Span(source, line.start(), line.end())
 
 
 def _next(source: SourceText, page: _Page, after: int) -> Span | None:

@@ -26,7 +26,7 @@ from nodelint.text.embedded_text import unescape_in_place
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.yaml import jsonpatch
 
-_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
+_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template", *TABLE.templates)
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
 """Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
 _HOSTS = {
@@ -200,8 +200,8 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
             word = match["word"] or match["quoted"]
             if word in unclosed:
                 continue
-            tabs = r"\t*" if match["dash"] else r"[ \t]*"
-            close = re.compile(rf"(?m)^{tabs}{re.escape(word)}[ \t]*\r?$").search(text, at, end)
+            # The script may be a block scalar, whose indent stands before each line.
+            close = re.compile(rf"(?m)^[ \t]*{re.escape(word)}[ \t]*\r?$").search(text, at, end)
             if close is None:
                 unclosed.add(word)
                 continue

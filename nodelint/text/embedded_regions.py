@@ -11,7 +11,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.embedded_text import find_expansions
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.placeholders import MASK, holds_code, mask
-from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.syntax_errors import NotInTime, Unreadable
 from nodelint.text.yaml.compose import compose
 
 GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/v[0-9]"
@@ -118,6 +118,8 @@ def _document(
         shown, lines = attempt
         try:
             roots = compose(source, shown, start, masked=MASK in shown or bool(lines), literal=region.literal)
+        except NotInTime as late:
+            return Reading(None, start, end, region, False, prefix, late.message, start, True)
         except Unreadable as error:
             first = first or error
             continue

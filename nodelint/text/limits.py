@@ -9,32 +9,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from nodelint.base.tuples import NamedTuple
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from nodelint.model.gap import Gap
+
     _T = TypeVar("_T")
 
 
-class LeftOut(NamedTuple):
-    """Inputs that are not judged: the file that names them, the line (from 1), and why.
+class LeftOutNotes:
+    """What is left out while it is open, each once, in the order in which it is noted.
 
-    `fault` is the error of nodelint itself that is to blame; else it is empty.
+    `make` makes a gap of the path of the file that names the inputs, the line, the reason, and the error of nodelint
+    itself that is to blame, empty where none is.
     """
 
-    path: str
-    line: int
-    reason: str
-    fault: str = ""
+    def __init__(self, make: Callable[[str, int, str, str], Gap]) -> None:
+        self._make = make
+        self.found: dict[Gap, None] = {}
 
-
-class LeftOutNotes:
-    """What is left out while it is open, each once, in the order in which it is noted."""
-
-    def __init__(self) -> None:
-        self.found: dict[LeftOut, None] = {}
+    def add(self, path: str, line: int, reason: str, fault: str) -> None:
+        """Note inputs that are left out."""
+        self.found.setdefault(self._make(path, line, reason, fault))
 
     def __enter__(self) -> LeftOutNotes:
         _open.append(self)
@@ -52,7 +51,7 @@ def note_left_out(path: str, reason: str, line: int = 1, fault: str = "") -> Non
     """Say that inputs are left out, to whoever builds the objects."""
     if _open:
         shown = os.path.relpath(path).replace(os.sep, "/") if os.path.isabs(path) else path
-        _open[-1].found.setdefault(LeftOut(shown, line, reason, fault))
+        _open[-1].add(shown, line, reason, fault)
 
 
 def note_more(path: str, number: int, most: int, what: str, line: int = 1) -> None:
@@ -73,6 +72,9 @@ def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
     """Return what `make` makes of a file; nothing if nodelint itself breaks down over it, which is noted as a gap."""
     try:
         return list(make())
+    except BudgetSpent as limit:
+        note_left_out(path, str(limit))
+        return []
     except Exception as error:
         note_fault(path, error)
         return []

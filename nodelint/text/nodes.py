@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, ClassVar, Final, Literal
 
-    from nodelint.text.syntax_errors import SetAside, SyntaxProblem
+    from nodelint.text.syntax_errors import SyntaxProblem
 
     Kind = Literal["scalar", "mapping", "sequence"]
     Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl", "hcl-blocks"]
@@ -318,7 +318,7 @@ class SourceText:
     newline: str
     documents: list[Document]
     problems: list[SyntaxProblem]
-    set_aside: list[SetAside]
+    set_aside: list[SyntaxProblem]
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.forms.registry import TABLE
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.source import Source, chunks, is_yaml_alone
 
@@ -47,7 +48,7 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
         return None
-    if document.host == "terraform" and (near := _reread_near(source, index, text)) is not None:
+    if document.host in TABLE.embedding and (near := _reread_near(source, index, text)) is not None:
         return near
     shown, at = [], 0
     for other in sorted(source.documents, key=lambda other: other.start):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
-from nodelint.text.syntax_errors import SetAside, SyntaxProblem, Unreadable
+from nodelint.text.syntax_errors import NotInTime, SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
 if TYPE_CHECKING:
@@ -38,10 +39,16 @@ class Source(SourceText):
         Documents without the word are passed over, unless the pattern `also` is found in them.
         """
         source = cls(path, text, also)
-        if source._is_read(0, len(text)):
-            source._read()
-        elif text:
-            source.documents.append(Document(None, 0, len(text), 0))
+        if not source._is_read(0, len(text)):
+            if text:
+                source.documents.append(Document(None, 0, len(text), 0))
+        elif RUN.is_over():
+            source._pass_over(0, RUN.late_reason)
+        else:
+            try:
+                source._read()
+            except BudgetSpent as late:
+                source._pass_over(source.documents[-1].end if source.documents else 0, str(late))
         return source
 
     @classmethod
@@ -75,7 +82,7 @@ class Source(SourceText):
                 if path.endswith(YAML_NAMES) or not source._is_script():
                     source.problems.append(SyntaxProblem(offset, message))
                 else:
-                    source.set_aside.append(SetAside(offset, message))
+                    source.set_aside.append(SyntaxProblem(offset, message))
             return source
 
     @property
@@ -94,6 +101,11 @@ class Source(SourceText):
 
         return host_of(self.path) in ("shell", "markdown")
 
+    def _pass_over(self, begin: int, reason: str) -> None:
+        """Leave the rest of the text unread: what is wrong with it, if anything, is not known."""
+        self.documents.append(Document(None, begin, len(self.text), len(self.documents)))
+        self.set_aside.append(SyntaxProblem(begin, reason))
+
     def _read(self) -> None:
         if not self.path.endswith(YAML_NAMES):
             from nodelint.text.embedded import host_of, read
@@ -102,7 +114,7 @@ class Source(SourceText):
             if host is not None and len(self.text) > LARGEST_DOCUMENT:
                 self.documents.append(Document(None, 0, len(self.text), 0))
                 self.set_aside.append(
-                    SetAside(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
+                    SyntaxProblem(0, f"a file of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read")
                 )
                 return
             if host is not None:
@@ -116,7 +128,7 @@ class Source(SourceText):
     def read_part(self, begin: int, end: int) -> bool:
         """Add the documents and problems of a part of the text, as `chunks` gives them.
 
-        False where the text turned out to be a script, and was read as a whole.
+        False where the text turned out to be a script, and was read as a whole; and where the deadline has passed.
         """
         if not self._is_read(begin, end):
             self.documents.append(Document(None, begin, end, len(self.documents)))
@@ -124,6 +136,9 @@ class Source(SourceText):
         before = len(self.documents)
         try:
             self._read_chunk(begin, end)
+        except NotInTime as late:
+            self._pass_over(begin, late.message)
+            return False
         except Unreadable as error:
             if self._read_as_script():
                 return False
@@ -194,7 +209,7 @@ class Source(SourceText):
             if "\t" in reading.prefix:
                 self.tabbed = True
             if reading.problem is not None and reading.aside:
-                self.set_aside.append(SetAside(reading.at, reading.problem))
+                self.set_aside.append(SyntaxProblem(reading.at, reading.problem))
             elif reading.problem is not None:
                 self.problems.append(SyntaxProblem(reading.at, reading.problem))
             if reading.root is None or reading.region.host == "hcl" or depth >= _MOST_TEXTS:
@@ -210,7 +225,7 @@ class Source(SourceText):
             if re.compile(_TOP).search(self.text, begin, end) is not None:
                 raise Unreadable(begin, reason)
             self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
-            self.set_aside.append(SetAside(begin, reason))
+            self.set_aside.append(SyntaxProblem(begin, reason))
             return
         text = self.text[begin:end]
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
@@ -256,7 +271,7 @@ class Source(SourceText):
                 raise error from None
             self.documents.append(Document(None, begin, end, len(self.documents)))
             reason = f"a template that is not YAML before it is rendered: {again.message}"
-            self.set_aside.append(SetAside(again.offset, reason))
+            self.set_aside.append(SyntaxProblem(again.offset, reason))
             return None
         return roots, any(begin <= line < end for line in lines)
 
@@ -268,9 +283,12 @@ class Source(SourceText):
                 raise Unreadable(begin + marked.end(), "kubectl takes nothing but a comment behind `---`")
         if "%" in text:
             directive = re.match(_DIRECTIVE, text)
-            above = self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
-            if directive is not None and not above.startswith("..."):
+            if directive is not None and not self._line_above(begin).startswith("..."):
                 raise Unreadable(begin + directive.start(1), "kubectl does not support directives; remove the line")
+
+    def _line_above(self, begin: int) -> str:
+        """Return the last line before a place that is not empty."""
+        return self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
 
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
         assert self._masked is not None

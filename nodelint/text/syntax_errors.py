@@ -31,8 +31,14 @@ class Unreadable(Exception):
         self.opened = opened
 
 
+class NotInTime(Unreadable):
+    """A document that was not read before the deadline: nothing is wrong with it."""
+
+
 class SyntaxProblem:
-    """A document that cannot be read: why, and where (an offset into the text, and a number of characters).
+    """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
+
+    A text has them for what is broken, and for templates and other forms that are set aside.
 
     `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
     """
@@ -50,19 +56,6 @@ class SyntaxProblem:
 
     def __repr__(self) -> str:
         return f"SyntaxProblem({self.offset}, {self.message!r})"
-
-
-class SetAside:
-    """A document that is left unread because it is a template: why, and where it begins."""
-
-    __slots__ = ("offset", "reason")
-
-    def __init__(self, offset: int, reason: str) -> None:
-        self.offset = offset
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        return f"SetAside({self.offset}, {self.reason!r})"
 
 
 _WORDS: dict[str, str] = {
@@ -112,7 +105,7 @@ def worded(error: Any, text: str, base: int) -> Unreadable:
         if character == "\t":
             return Unreadable(base + at, "a tab cannot indent YAML; use spaces")
         return Unreadable(base + at, f"`{character}` cannot begin a value; put it in quotes")
-    return Unreadable(base + at, _WORDS.get(problem) or f"no YAML: {problem or context or 'cannot be read'}"[:100])
+    return Unreadable(base + at, _WORDS.get(problem) or f"not YAML: {problem or context or 'cannot be read'}"[:100])
 
 
 _OF_INDENT = (

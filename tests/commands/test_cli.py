@@ -443,4 +443,4 @@ def test_of_a_path_that_is_not_there_nothing_is_said_but_that(nodelint: Run, tmp
     done = nodelint("check", "missing.yaml")
     assert (done.returncode, done.stdout) == (2, "") and "no such file" in done.stderr
     put(tmp_path, "kind: ConfigMap\n")
-    assert nodelint("check", ".", "missing.yaml").stdout.startswith("Nothing to check: ")
+    assert nodelint("check", ".", "missing.yaml").stdout.startswith("Nothing to check in what could be read: ")

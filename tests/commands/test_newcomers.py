@@ -100,7 +100,8 @@ def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path
         put(tmp_path, text, name)
     assert "judged from its templates and values; to judge the result:" in nodelint("check").stdout
     put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
-    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in nodelint("check").stdout
+    output = nodelint("check").stdout
+    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in output
 
 
 WRONG = {
@@ -130,7 +131,52 @@ WRONG = {
     "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
     "check --isolated --config a.yaml": "--isolated and --config exclude each other",
     "check --stdin-filename a.yaml .": "give `-` as a path too",
+    "check *.yml": "a pattern that the shell matched with no file: name a folder, such as `.`",
+    "explain clusters/**/pool-?.yaml": "name a folder, such as `clusters`",
+    "check - -": "nodelint: `-` is named twice: standard input can be read once",
+    "plan --old . - -": "`-` is named twice",
+    "upgrade 1.9.2 1.15.1": "a release is named by an option: --karpenter-version, or --from and --to",
+    "upgrade --from 0.30": "--from: Karpenter 0.30 is too old: upgrade takes 0.32 and newer",
+    "check --select ,": "select names no rule: nothing would be judged",
+    "check --offline": "nothing is asked of AWS without `--live`",
+    "check --severity error": "write `--fail-on`",
+    "check --kube 1.33": "did you mean `--kubernetes-version`?",
+    "check --new": "`nodelint check --help` lists the options",
+    "lint .": "write `nodelint check`",
+    "version": "write `nodelint --version`",
+    "CHECK": "did you mean `check`?",
+    "rules": "did you mean `rule`?",
+    "snapshot list": "there are diff and show",
+    "snapshot shw": "did you mean `show`?",
+    "--versoin": "did you mean `--version`?",
 }
+
+UNREAD = ["hash", "explain", "upgrade --from 1.9.2", "migrate --to auto-mode"]
+
+
+@pytest.mark.parametrize("words", UNREAD)
+def test_of_what_could_not_be_read_nothing_is_said_to_be_missing(nodelint: Run, tmp_path: Path, words: str) -> None:
+    put(tmp_path, f"{POOL}  broken: [\n")
+    done = nodelint(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nodelint: pool.yaml:" in done.stderr and "Nothing" not in done.stderr
+
+
+def test_a_kubernetes_that_is_not_known_is_said(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL)
+    assert (
+        "Kubernetes 1.99 is newer than the versions known here"
+        in nodelint("check", "--kubernetes-version", "1.99").stderr
+    )
+
+
+def test_a_revision_among_the_paths_of_a_plan_is_named_by_its_option(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    done = nodelint("plan", "HEAD")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "HEAD is a revision, not a path: name it by --against HEAD" in done.stderr
 
 
 @pytest.mark.parametrize("words", WRONG)

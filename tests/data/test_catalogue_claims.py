@@ -132,7 +132,7 @@ def test_fractions_of_gpus(check: Check, families: str, severity: str | None) ->
     assert [value for value, _ in answer] == ([severity] if severity else [])
 
 
-def disrupted(budgets: str, after: str = "30s") -> str:
+def disrupted(budgets: str, after: str = "10s") -> str:
     block = f"  disruption:\n    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: {after}\n"
     return nodepool().replace("  template:", f"{block}    budgets: {budgets}\n  template:", 1)
 
@@ -555,6 +555,6 @@ def test_old_and_bare_metal_types_that_nothing_excludes_are_one_finding(
     both = ["old-generations", "bare-metal-left"]
     results = check(text, select=both).results
     assert {result.rule.name for result in results} == expected
-    answer = [result.finding.note for result in results if "left as well" in str(result.finding.note)]
+    answer = [result.finding.note for result in results if "allowed as well" in str(result.finding.note)]
     assert bool(answer) == ("old-generations" in expected and not limits)
     assert bool(check(text, select=["bare-metal-left"]).results) == (not limits)  # asked for by its name

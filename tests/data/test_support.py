@@ -91,7 +91,7 @@ def test_eks_supports_each_version_for_a_year_more() -> None:
             "1.15.1",
             "1.31",
             "2026-11-27",
-            ["warning[out-of-support]: EKS does not support Kubernetes 1.31 since 2026-11-26"],
+            ["warning[out-of-support]: EKS has not supported Kubernetes 1.31 since 2026-11-26"],
         ),
     ],
 )

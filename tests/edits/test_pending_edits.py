@@ -57,7 +57,7 @@ def test_what_is_written_later_is_what_is_written_at_once(rules: dict[str, Rule]
 
 
 def judged(count: int, rules: dict[str, Rule]) -> Report:
-    block = "disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 30s}"
+    block = "disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 10s}"
     lines = block.replace("{", "\n    ").replace(", ", "\n    ").replace("}", "")
     sources = [Source.from_text(f"p{n}.yaml", nodepool(name=f"p{n}", spec=f"  {lines}\n")) for n in range(count)]
     return lint(sources, LintRequest(Target(NEWEST), rules, Selection(groups=PROFILES["strict"])))

@@ -74,7 +74,7 @@ def test_what_no_type_has_at_once_is_told_of_the_nearest_type(tmp_path: Path, no
     (pool,) = fit_json(nodelint)["pools"]
     assert pool["lacking"] == []
     assert pool["explanation"].startswith(
-        "no type left has all of it at once: r7i.2xlarge comes nearest, with 7910m of 10 cpu"
+        "no allowed type has all of it at once: r7i.2xlarge comes nearest, with 7910m of 10 cpu"
     )
 
 
@@ -373,7 +373,7 @@ def test_explain_tells_what_removed_the_types_of_an_image_and_the_order_of_a_lau
 ) -> None:
     tree(tmp_path, "", "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, p]", AMD)
     shown = " ".join(nodelint("explain", ".").stdout.split())
-    assert "arm64 standard 0 types none of those left: `kubernetes.io/arch In amd64` removed the last" in shown
+    assert "arm64 standard 0 types none: `kubernetes.io/arch In amd64` removed the last" in shown
     order = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"][0]["launchOrder"]
     prices = [row["pricePerHour"] for row in order]
     assert prices == sorted(prices) and len(order) == 60 and not any(row["name"].startswith("p") for row in order)

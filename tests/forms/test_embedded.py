@@ -714,7 +714,7 @@ class TestObjectsOfHcl:
     def test_what_cannot_be_read_is_set_aside_with_a_reason(self) -> None:
         source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
         assert list(objects(source)) == []
-        assert [aside.reason for aside in source.set_aside] == ["an object of a form that is not read"]
+        assert [aside.message for aside in source.set_aside] == ["an object of a form that is not read"]
 
     def test_a_comment_silences_a_rule(self) -> None:
         text = as_resources(
@@ -996,7 +996,7 @@ class TestBranches:
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
         (aside,) = Source.from_text("a.yaml", text).set_aside
-        assert aside.reason.endswith(": the key `weight` is there twice")
+        assert aside.message.endswith(": the key `weight` is there twice")
 
     @pytest.mark.parametrize("first", ["v1", "v1beta1"])
     def test_an_api_version_that_a_template_chooses(self, first: str) -> None:
@@ -1131,7 +1131,7 @@ class TestYamlWithinYaml:
 
     def test_a_folded_manifest_is_said_to_be_unread(self) -> None:
         source = Source.from_bytes("a.yaml", (TREES / "config-map" / "configmap.yaml").read_bytes())
-        assert [aside.reason for aside in source.set_aside] == [
+        assert [aside.message for aside in source.set_aside] == [
             "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
         ]
 

@@ -280,7 +280,7 @@ def test_an_item_stays_that_a_patch_counts_on(nodelint: Nodelint, tmp_path: Path
     write_overlay(tmp_path, BOUNDS.replace("NAMESPACE", ""), patch)
     [finding] = errors(nodelint, tmp_path)
     names = [way["name"] for way in finding["suggestions"]]
-    assert [name.partition(":")[0] for name in names] == ["take out `instance-cpu Lt 9`"]
+    assert [name.partition(":")[0] for name in names] == ["remove `instance-cpu Lt 9`"]
 
 
 def test_a_name_stays_by_which_a_patch_finds_its_object(nodelint: Nodelint, tmp_path: Path) -> None:

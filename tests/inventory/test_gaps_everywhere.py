@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.files.discover import discover
+from nodelint.inventory import read_inventory
+from nodelint.inventory.gaps import list_gaps
+from nodelint.lsp.diagnostics import diagnostics
+from nodelint.lsp.project import Buffer, Project, State
+from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files
 
@@ -141,3 +151,44 @@ def test_every_command_names_the_gap_and_gives_no_all_clear(
     # What is the same on both sides replaces nothing, whatever it is; and a class of others takes no pods.
     is_apart = command == "plan of the same" or (name, command) == (OF_OTHERS, "fit")
     assert is_apart or not re.search(f"(?m){ALL_CLEAR}", output), output
+
+
+NUMBERS = count(1)
+
+
+def open_texts(folder: Path, number: int) -> dict[str, list[str]]:
+    """What an editor shows of each file of a folder that it has open: the messages by path."""
+    (folder / ".git").mkdir(exist_ok=True)
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.parts]
+    buffers = [Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16") for path in paths]
+    state = State({buffer.uri: buffer for buffer in buffers}, (str(folder),), number)
+    views = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).views(state)
+    return {
+        os.path.relpath(buffer.path, folder): [found.message for found in diagnostics(view, buffer)]
+        for view in views
+        for buffer in view.buffers
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in GAPS if name != "a script"])
+def test_the_editor_names_the_gap_in_its_file(tmp_path: Path, name: str) -> None:
+    """A script is judged where it is open."""
+    path = tree(tmp_path, name)
+    messages = open_texts(tmp_path / "new", next(NUMBERS))[path]
+    assert any(message.startswith("not judged: ") for message in messages) or name == "plain YAML, broken", messages
+    assert len(set(messages)) == len(messages) > 0
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "tests" / "trees").iterdir()))
+def test_the_editor_names_gaps_where_commands_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder = tmp_path / "repository"
+    shutil.copytree(ROOT / "tests" / "trees" / name, folder)
+    shown = open_texts(folder, next(NUMBERS))
+    monkeypatch.chdir(folder)
+    found = discover(["."])
+    gaps = list_gaps(found, read_inventory(found))
+    named = {os.path.normpath(gap.path) for gap in gaps if not gap.path.endswith((".sh", ".md"))}
+    in_editor = {
+        path for path, messages in shown.items() if any(text.startswith("not judged: ") for text in messages)
+    }
+    assert in_editor == named

@@ -5,16 +5,22 @@ Each input here would take for ever, or all memory, if it were worked out; the r
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 import pytest
+import yaml
 
 from nodelint.base import budget
+from nodelint.drift.budgets import budgets
 from nodelint.forms.kustomize import run as overlay_run
+from nodelint.forms.terraform.hcl import Text
+from nodelint.text.yaml.libyaml import Parser
 from tests import in_process
 from tests.manifests import nodeclass, nodepool
 
@@ -370,3 +376,87 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, time: str) -> None:
     done = in_process.run(["check", f"--timeout={time}", "."], tmp_path, dict(os.environ))
     assert done.returncode == 2
     assert "is not a time such as 90, 90s or 5m" in done.stderr
+
+
+class _Clock:
+    """A clock on which the deadline passes with the event of YAML, or the word of HCL, of a number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, late_at: int) -> None:
+        self.read = 0
+        self._late_at = late_at
+        monkeypatch.setattr(budget, "monotonic", lambda: 1e9 if self.read >= late_at else 0.0)
+        real_events, real_tokens = Parser.read_events, Text._tokens
+
+        def events(parser: Parser, text: str) -> Callable[[], object]:
+            step = real_events(parser, text)
+            return lambda: self._count(step())
+
+        def tokens(text: Text, at: int, end: int) -> Iterator[object]:
+            return map(self._count, real_tokens(text, at, end))
+
+        monkeypatch.setattr(Parser, "read_events", events)
+        monkeypatch.setattr(Text, "_tokens", tokens)
+
+    def _count(self, read: object) -> object:
+        self.read += 1
+        return read
+
+    @property
+    def behind(self) -> int:
+        """What was read after the deadline."""
+        return self.read - self._late_at
+
+
+LONG = {
+    "json": {
+        "a.json": json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "List",
+                "items": [yaml.safe_load(nodepool(name=f"n{n}")) for n in range(300)],
+            }
+        )
+    },
+    "yaml": {"a.yaml": "---\n".join(nodepool(name=f"n{n}") for n in range(300))},
+    "hcl": {"main.tf": "".join(terraform("1")["main.tf"].replace('"p"', f'"p{n}"') for n in range(300))},
+}
+
+
+@pytest.mark.parametrize("form", LONG)
+@pytest.mark.parametrize("command", ["check", "plan", "fit", "explain", "hash", "upgrade"])
+def test_nothing_is_read_on_after_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, form: str
+) -> None:
+    monkeypatch.undo()
+    old = tmp_path / "old"
+    write(tmp_path / "new", LONG[form])
+    write(old, {"gone.yaml": nodepool(name="gone", inline=True), "class.yaml": nodeclass(inline=True)})
+    clock = _Clock(monkeypatch, 3_000)
+    flags = {"plan": ["--old", "../old"], "upgrade": ["--from", "1.0.0", "--to", "1.3.0"]}.get(command, [])
+    done = in_process.run([command, *flags, "--timeout", "5m", "."], tmp_path / "new", dict(os.environ))
+    output = done.stdout + done.stderr
+    assert clock.behind < 1_100, "the rest is not read"
+    assert done.returncode in ((1, 2) if command == "fit" else (1,)), output
+    assert "not all is judged: the time that `--timeout 5m` gives was used up" in output
+    for claim in ("deleted with all", "No node is replaced", "All good", "No findings: ", "Nothing to"):
+        assert claim not in output, "what was not read is neither gone nor right"
+
+
+def test_a_schedule_draws_from_the_budget_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Minutes of a week for each of many budgets: the rules that ask give up, and all others judge."""
+    entry = '    - {nodes: "1", schedule: "* * * * *", duration: 876000h}\n'
+    pool = nodepool("key: kubernetes.io/arch, operator: In, values: [x86]", name="wrong")
+    head, spec, rest = pool.partition("spec:\n")
+    monkeypatch.setattr(budget, "_RUN_STEPS", 5_000)
+    output = check(tmp_path, {"a.yaml": f"{head}{spec}  disruption:\n    budgets:\n{entry * 40}{rest}"})
+    assert "the run has taken more steps than nodelint goes" in output
+
+
+def test_a_schedule_that_never_hits_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    budget.RUN.begin()
+    before = budget.RUN._steps
+    entry = {"nodes": "0", "schedule": "0 0 30 2 *", "duration": "2500000h"}
+    found = budgets({"spec": {"disruption": {"budgets": [entry]}}})
+    assert list(found[0].windows(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 8, tzinfo=UTC))) == []
+    assert before - budget.RUN._steps < 4_000, "days of nine years, not of 285"

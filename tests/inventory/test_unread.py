@@ -138,9 +138,9 @@ def test_what_is_not_read_or_rendered_is_said(
     if not {"prod/heavier.yaml", "c/Chart.yaml"} & files.keys():
         (tmp_path / "class.yaml").unlink()
         number = "1 file" if "Pulumi.yaml" in files else "0 files"
-        assert nodelint("check", ".").stdout == "\n".join(
-            [f"Nothing to check: no NodePool or EC2NodeClass in {number}.", *lines, ""]
-        )
+        nothing = "Nothing to check in what could be read" if lines else "Nothing to check"
+        outcome = f"{nothing}: no NodePool or EC2NodeClass in {number}."
+        assert nodelint("check", ".").stdout == "\n".join([outcome, *lines, ""])
 
 
 def test_what_was_asked_for_is_not_said_again(nodelint: Run, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from nodelint.lint.autofix import fix
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.finding import Edit, Finding
+from nodelint.model.gap import Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.rule.checks import RuleCheck, run_checks

@@ -188,7 +188,7 @@ def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: 
 def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
     (result,) = check(pool("spot") + pool("on-demand"), select=["overlapping-pools"]).results
     assert result.finding.message.startswith("`spot` and `on-demand` share ")
-    assert result.finding.message.endswith("have no weight: Karpenter picks `spot` for its name")
+    assert result.finding.message.endswith("have no weight: Karpenter picks `spot` because of its name")
     assert result.object is not None
     assert result.object.name == "on-demand"
 

@@ -573,6 +573,58 @@ def test_a_comment_in_a_file_of_values_silences_the_rule(editor: Editor, reposit
     assert editor.texts[uri] == "families: [g5.g]  # nodelint: ignore[unknown-value]\n"
 
 
+def test_a_comment_at_a_variable_of_terraform_silences_the_rule(editor: Editor, repository: Path) -> None:
+    text = 'variable "arch" {\n  default = "amd46"\n}\n' + TERRAFORM_POOL
+    uri = editor.open(repository / "main.tf", text)
+    assert editor.codes(uri) == ["unknown-value"]
+    (ignore,) = (action for action in editor.actions(uri) if action.title == "Ignore unknown-value here")
+    editor.apply(ignore)
+    assert editor.codes(uri) == []
+    assert '  default = "amd46"  # nodelint: ignore[unknown-value]\n' in editor.texts[uri]
+
+
+TERRAFORM_POOL = """resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "a" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [{ key = "kubernetes.io/arch", operator = "In", values = [var.arch] }]
+    } } }
+  })
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "offered", "not_offered"),
+    [
+        ("values.yaml", "arch: am|\nfamilies: [g5g]\npolicy: WhenEmpty\n", ["amd64", "arm64"], ["g5g"]),
+        ("values.yaml", "arch: amd64\nfamilies: [g5|]\npolicy: WhenEmpty\n", ["g5g", "m7g"], ["amd64"]),
+        ("values.yaml", "arch: amd64\nfamilies: [g5g, |]\npolicy: WhenEmpty\n", ["m7g"], ["g5g", "amd64"]),
+        ("values.yaml", "arch: amd64\npolicy: WhenEmpty\nfamilies:\n  - g5g\n  - |\n", ["m7g"], ["g5g"]),
+        ("values.yaml", "arch: amd64\nfamilies: [g5g]\npolicy: 'When|'\n", ["WhenEmpty"], ["arm64"]),
+        ("main.tf", 'variable "arch" {\n  default = "am|"\n}\n' + TERRAFORM_POOL, ["amd64", "arm64"], ["spot"]),
+    ],
+    ids=["one", "list", "next of a list", "next line of a list", "of the schema", "variable of Terraform"],
+)
+def test_a_value_elsewhere_is_completed_by_the_field_that_it_reaches(
+    editor: Editor, repository: Path, name: str, text: str, offered: list[str], not_offered: list[str]
+) -> None:
+    (repository / "templates").mkdir()
+    (repository / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 1.0.0\n", encoding="utf-8")
+    line = "        - {key: kubernetes.io/arch, operator: In, values: [{{ .Values.arch }}]}\n      taints"
+    pool = POOL.replace("[g5g]", "{{ toJson .Values.families }}").replace("      taints", line)
+    pool += "  disruption: {consolidateAfter: 5m, consolidationPolicy: {{ .Values.policy }}}\n"
+    (repository / "templates" / "pool.yaml").write_text(pool, encoding="utf-8")
+    uri = editor.open(repository / name, text.replace("|", ""))
+    labels = editor.offered(uri, text)
+    assert set(offered) <= set(labels)
+    assert not set(not_offered) & set(labels)
+    editor.close(uri)
+
+
 def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
     pool = yaml.safe_load(POOL)
     pool["spec"]["wieght"] = 10
@@ -606,7 +658,7 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
     assert page.startswith("**kubernetes.io/arch** In `amd64`")
     assert f"alone it leaves **{len(line.kept):,}** of {len(resolution.catalog):,}" in page
     assert f"{len(line.before):,} → {len(line.after):,} ({line.removed:,} removed)" in page
-    assert f"without this line {line.removed_alone:,} more" in page
+    assert f"without this line, {line.removed_alone:,} more" in page
     assert f"at most **{len(resolution.launchable):,}**" in page  # a placeholder leaves it open
     assert "holds a placeholder" in page and str(NEWEST) in page
     assert "The processor's architecture." in editor.hover(uri, "kubernetes.io/arch")

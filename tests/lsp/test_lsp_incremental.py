@@ -26,12 +26,13 @@ from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.recording_context import Beginning, RecordingContext
 from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.diagnostics import diagnostics, of_trouble
-from nodelint.lsp.project import Project, ProjectProblem
+from nodelint.lsp.project import Project
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.server import Server
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.finding import Edit, Finding
+from nodelint.model.gap import FilePlace, Findings, Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.rule.context import Context
@@ -247,7 +248,12 @@ def test_diagnostics_are_sent_as_pygls_would_send_them(tmp_path: Path) -> None:
     found += [
         PublishDiagnosticsParams("a", []),
         PublishDiagnosticsParams(
-            "a", [evolve(of_trouble(ProjectProblem("a", 2, 3, "é")), code_description=CodeDescription("https://a"))]
+            "a",
+            [
+                evolve(
+                    of_trouble(Gap(FilePlace("a", 2, 3), "file", "é")), code_description=CodeDescription("https://a")
+                )
+            ],
         ),
     ]
     used = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.code import nodes, syntax_tree
+from tests.code import code_texts
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "nodelint"
@@ -23,62 +20,32 @@ NAMES = {
 }
 """How each form is named in identifiers and strings."""
 
+_FLAGS = "the flags and settings `helm` and `kustomize`"
+_WORDS = "words of a report or a message"
+_PROMISED = "rules are promised these names"
+_ROLLOUTS = "Argo Rollouts, which is no form, has its group in common with Argo CD"
 ALLOWED = {
-    "api.py": "rules are promised these names",
-    "rule/context.py": "`Context.terraform` and `Context.template` are promised to rules",
-    "rule/definition.py": "the title of a group of rules",
-    "lint/recording_context.py": "`Context.template` is promised to rules",
-    "commands/_flags.py": "the flags --helm and --kustomize",
-    "commands/_fast_argv.py": "the flags --helm and --kustomize",
-    "commands/_help.py": "the flags --helm and --kustomize",
-    "commands/_lint_setup.py": "the flags --helm and --kustomize, and their help",
-    "commands/_detect_setup.py": "words by which `init` tells how a repository writes its objects",
-    "commands/init.py": "words by which `init` tells how a repository writes its objects",
-    "commands/_check_run.py": "a word of a path: whether to look for overlays",
-    "commands/_fit_run.py": "words of a message",
-    "config/settings.py": "the settings `helm` and `kustomize`",
-    "drift/stored_form.py": "words of a message",
-    "files/file_keywords.py": "labels of charts and the key below which values stand, wherever they are installed",
-    "karpenter/controller_settings.py": "what installs the controller, for rules that ask for its block",
-    "karpenter/userdata/family_mismatch.py": "words of a message",
-    "lsp/server.py": "patterns of files that an editor watches",
-    "model/cluster_objects.py": "kinds of workloads of other APIs, and of resources that make pods",
-    "releases/scripts.py": "commands of scripts",
-    "releases/settings.py": "commands of scripts",
-    "report/coverage.py": "words of a report",
-    "report/run_setup.py": "words of a report",
-    "report/skipped.py": "words of a report, and flags",
-    "text/embedded_regions.py": "kinds of workloads of other APIs",
-    "text/embedded.py": "endings of templates of any kind",
-    "text/rereading.py": "the kind of text whose parts are read anew alone",
-    # These ask a form's own modules, for what no other form has an answer to.
-    "plan/changed_gaps.py": "inputs of modules elsewhere, and charts elsewhere",
-    "plan/changed_inputs.py": "inputs of values that are not known",
-    "plan/compare.py": "objects that a block makes none of",
-    "plan/values_elsewhere.py": "values of charts that are not read",
-    "lsp/around.py": "which files of modules are read beside an open one",
+    "api.py": _PROMISED,
+    "rule/context.py": _PROMISED,
+    "lint/recording_context.py": _PROMISED,
+    "karpenter/controller_settings.py": _PROMISED,
+    "rule/definition.py": _WORDS,
+    "commands/_fit_run.py": _WORDS,
+    "drift/stored_form.py": _WORDS,
+    "karpenter/userdata/family_mismatch.py": _WORDS,
+    "releases/scripts.py": f"{_WORDS}, and names of variables",
+    "report/coverage.py": _WORDS,
+    "report/run_setup.py": _WORDS,
+    "report/skipped.py": _WORDS,
+    "commands/_flags.py": _FLAGS,
+    "commands/_fast_argv.py": _FLAGS,
+    "commands/_help.py": _FLAGS,
+    "commands/_lint_setup.py": _FLAGS,
+    "config/settings.py": _FLAGS,
+    "model/cluster_objects.py": _ROLLOUTS,
+    "text/embedded_regions.py": _ROLLOUTS,
 }
 """Modules that name a form, and why. None is added without a reason; one that names none any more is taken out."""
-
-
-def code_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The identifiers and strings of a module with their lines; docstrings and comments are left out."""
-    tree = syntax_tree(path)
-    docstrings = {
-        id(statement.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        for statement in node.body
-        if isinstance(statement, ast.Expr)
-    }
-    for node in nodes(path):
-        line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
-            yield line, node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
-        for field in ("id", "attr", "arg", "name", "module"):
-            value = getattr(node, field, None)
-            if isinstance(value, str):
-                yield line, value
 
 
 def naming(form: str) -> set[str]:

@@ -51,7 +51,8 @@ from nodelint.lint.older_release import older
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.finding import Edit, Finding
+from nodelint.model.gap import Findings
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.plan import PlanOptions, Side, launch, make

@@ -59,3 +59,10 @@ def test_output_has_the_colours_of_a_terminal(hooks: ModuleType) -> None:
     assert "\na - b\n" in shown
     other = html.replace("language-text", "language-yaml")
     assert hooks.on_page_content(other, None, None, None) == other
+
+
+def test_the_navigation_names_each_page_once() -> None:
+    lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2].partition("\n\n")[0].splitlines()
+    pages = [line.split()[-1] for line in lines if line.endswith(".md")]
+    assert len(pages) > 20
+    assert sorted(pages) == sorted(set(pages))

@@ -41,6 +41,15 @@ FORBIDDEN = {
     "remedy": "suggestion",
     "rope": "text",
     "settled": "without defaults",
+    "types left": "allowed types",
+    "are left to you": "you have to make",
+    "shuts out": "excludes",
+    "puts it right": "fixes it",
+    "puts right": "corrects",
+    "take it out": "remove it",
+    "of one's own": "custom",
+    "stands beside": "is next to",
+    "for its name": "because of its name",
 }
 """Each word with the plain one."""
 
@@ -74,13 +83,13 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
             if " " in node.value.strip():
                 yield node.lineno, node.value
-        elif isinstance(node, ast.FunctionDef) and node.name == "command":  # its docstring is the help text
-            yield node.lineno, ast.get_docstring(node) or ""
+        elif isinstance(node, ast.FunctionDef) and node.name in ("command", "cli"):  # help texts
+            yield node.lineno, " ".join((ast.get_docstring(node) or "").split())
 
 
 MODULES = sorted([*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")])
 PAGES = sorted(
-    [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "ci").glob("*.md"), *(ROOT / "docs" / "commands").glob("*.md")]
+    [path for folder in ("", "ci", "commands", "rules") for path in (ROOT / "docs" / folder).glob("*.md")]
     + [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")]
 )
 

@@ -109,8 +109,8 @@ Karpenter 1.15.1, Kubernetes 1.31
 Images
   amd64 standard           8 types  without metal: m5
   arm64 standard           8 types  without metal: m6g
-  amd64 nvidia/neuron      0 types  none of those left: `karpenter.k8s.aws/instance-family In m5,
-                                    m6g, g5g` removed the last of them
+  amd64 nvidia/neuron      0 types  none: `karpenter.k8s.aws/instance-family In m5, m6g, g5g`
+                                    removed the last of them
 
 No image
   5 types: `al2` has no image for arm64 types with a GPU

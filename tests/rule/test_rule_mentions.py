@@ -8,7 +8,7 @@ from nodelint.lint.engine import LintRequest, Selection, lint
 from nodelint.lint.judging import held_words
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
-from nodelint.model.finding import Findings
+from nodelint.model.gap import Findings
 from nodelint.report.page import judge_example, read_example, target_of
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, load_bundled

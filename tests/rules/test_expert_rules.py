@@ -187,7 +187,8 @@ def test_comments_that_say_another_value(check: Check, text: str, expected: bool
         ("nodes/KarpenterNodeRole-main", "1.14.1", ["warning"]),
         ("nodes/KarpenterNodeRole-main", "1.1.0", ["error"]),
         ("KarpenterNodeRole-main", "1.14.1", []),
-        ("'${ROLE_ARN}'", "1.14.1", []),
+        ("'${ROLE_ARN}'", "1.14.1", ["warning"]),
+        ("'${ROLE_NAME}'", "1.14.1", []),
     ],
 )
 def test_roles_with_a_path(check: Check, role: str, release: str, expected: list[str]) -> None:

@@ -124,7 +124,7 @@ class TestImageArchMismatch:
     def test_it_counts_the_types_that_cannot_launch(self, check: Check) -> None:
         text = files(pool(line("karpenter.k8s.aws/instance-family", "m7i", "m7g")), node_class(f"name: {AMD64}"))
         finding = only(check(text, select=[self.rule])).finding
-        assert finding.message == "the class has no `arm64` image: 9 of 20 instance types left cannot launch"
+        assert finding.message == "the class has no `arm64` image: 9 of 20 allowed instance types cannot launch"
         assert place(finding) == "requirements"
         assert place_of_also(finding) == [AMD64]
 

@@ -502,7 +502,7 @@ def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge:
     select = ("image-arch-mismatch",)
     found = judge(None, "[{tags: {t: a}}]", more=STATUS + POOL, select=select)
     (finding,) = found.findings
-    assert finding.message == "the class has no `arm64` image: 9 of 20 instance types left cannot launch"
+    assert finding.message == "the class has no `arm64` image: 9 of 20 allowed instance types cannot launch"
     # Of an older spec it tells nothing, and facts know better.
     stale = judge(None, "[{tags: {t: a}}]", more=STATUS.replace("n: 4", "n: 3") + POOL, select=select)
     assert (stale.findings, len(stale.skips)) == ([], 1)

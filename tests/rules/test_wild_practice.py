@@ -174,7 +174,7 @@ def test_one_is_counted_as_one(check: Check) -> None:
     [result] = check(text).results
     assert result.rule.name == "no-instance-type"
     names = [way.name for way in result.finding.suggestions]
-    assert "take out `instance-size NotIn micro, small`: 1 instance type left" in names
+    assert "remove `instance-size NotIn micro, small`: 1 instance type can launch" in names
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_templates_are_read_around_their_code(newline: str) -> None:
 def test_a_template_that_is_no_yaml_is_set_aside() -> None:
     source = Source.from_text("x.yaml", "k: karpenter\n{{ if a }}\nb: 1\nb: 2\n{{ end }}\n---\nkarpenter: 1\n")
     assert source.problems == []
-    assert "twice" in source.set_aside[0].reason
+    assert "twice" in source.set_aside[0].message
     assert [d.root is None for d in source.documents] == [True, False]
 
 
@@ -378,7 +378,7 @@ def test_a_document_of_more_than_five_megabytes_is_not_read() -> None:
     filler = "# x\n" * 1_300_000
     assert "5 MB" in problem("apiVersion: karpenter.sh/v1\n" + filler)[0]
     values = Source.from_text("x", "karpenter: 1\n" + filler)
-    assert values.problems == [] and "5 MB" in values.set_aside[0].reason
+    assert values.problems == [] and "5 MB" in values.set_aside[0].message
 
 
 def test_bytes_that_are_no_utf8() -> None:
@@ -480,7 +480,7 @@ def test_a_document_read_anew_is_what_it_is_in_the_whole_text(index: int, name: 
     assert [repr(o) for o in objects(left)] == [repr(o) for o in objects(whole)]
     assert [o.name for o in objects(left)] == [o.name for o in objects(whole)]
     assert [(p.offset, p.message) for p in left.problems] == [(p.offset, p.message) for p in whole.problems]
-    assert [(a.offset, a.reason) for a in left.set_aside] == [(a.offset, a.reason) for a in whole.set_aside]
+    assert [(a.offset, a.message) for a in left.set_aside] == [(a.offset, a.message) for a in whole.set_aside]
     new, expected = left.documents[index], whole.documents[index]
     assert (new.start, new.end) == (expected.start, expected.end)
     if new.root is not None and expected.root is not None:

@@ -99,7 +99,7 @@ def parse_snapshot(text: str | bytes) -> Snapshot:
     try:
         data = read_json(text)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"not a snapshot: not JSON ({error})") from error
+        raise SnapshotError("not a snapshot: not JSON") from error
     snapshot = _snapshot_of(data)
     check_rows(snapshot.rows)
     return snapshot

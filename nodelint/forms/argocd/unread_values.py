@@ -43,7 +43,7 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
         yield InputText(label, in_one_line(helm), span_of(helm))
         for name in names:
             above = home if name.startswith(("$", "/")) else chart
-            yield from files.list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
+            files.values_files += files.list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
 
 
 def _holds_code(made: Node) -> bool:

@@ -7,19 +7,28 @@ installs Karpenter's chart, and by commands of helm. Not known: what is fetched,
 
 from __future__ import annotations
 
+import os
+import re
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from nodelint.forms.helm.chart_inputs import ChartInputs
+    from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, Source
+    from nodelint.text.syntax_errors import SyntaxProblem
+
+_INSTALLS = r"(?m)\b(?:chart|dependencies)[\"']?:"
+"""A key of what installs a chart."""
 
 
 def find_objects(values: Node, document: Document) -> Iterator[Object]:
@@ -99,14 +108,14 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
     return unread_inputs.find_lost_inputs(sources)
 
 
-def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
     """Why helm cannot read a template."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_fault(source, known)
 
 
-def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Why helm loads no chart with a Chart.yaml."""
     from nodelint.forms.helm import unread_inputs
 
@@ -132,3 +141,38 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
     from nodelint.forms.helm import plain_values
 
     return plain_values.find_plain_values(source, files)
+
+
+def make_input_finder(sources: Sequence[Source]) -> ChartInputs:
+    """What finds the inputs of values that only a release of a chart has."""
+    from nodelint.forms.helm.chart_inputs import ChartInputs
+
+    return ChartInputs(sources)
+
+
+def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
+    """What installs charts elsewhere whose names say that they make pools or classes."""
+    for source in sources:
+        if re.search(_INSTALLS, source.text):
+            from nodelint.forms.helm.chart_releases import list_remote_charts
+
+            yield from list_remote_charts(source)
+
+
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """The values of charts that depend on a chart, and values files that nobody names."""
+    from nodelint.forms.helm import unread_values
+
+    return unread_values.list_unread_values(chart, files)
+
+
+def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
+    """The folder of the chart of a template whose code takes in files of the chart, and these files."""
+    from nodelint.forms.lib.chart_places import chart_of
+
+    chart = chart_of(path) if any(".Files" in code for code in codes) else None
+    if chart is None:
+        return None
+    from nodelint.forms.helm.other_files import read_other_files
+
+    return os.path.abspath(chart), read_other_files(chart)

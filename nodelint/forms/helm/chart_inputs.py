@@ -53,6 +53,10 @@ class ChartInputs:
             found += _list_values(root, paths)
         return found
 
+    def list_existence_inputs(self, node: Node) -> list[InputText]:
+        """Return nothing: the code around an object is compared as it is written."""
+        return []
+
     def _list_files(self, path: str) -> Iterator[Node]:
         """The values in the files of a chart, for a template that none of them is filled into."""
         place = values_place(path)

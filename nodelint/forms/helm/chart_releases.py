@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.forms.input_text import InputText
+from nodelint.forms.input_text import InputText, RemoteUse
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import own_roots
@@ -17,7 +17,10 @@ _VERSIONS = ("version", "targetRevision")
 _LOCAL = re.compile(r"\.{0,2}/|file:")
 
 
-def list_remote_charts(source: Source) -> Iterator[InputText]:
+_REASON = "how the chart {} is installed changes, and no template of it is here"
+
+
+def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
     """Yield what each object, or entry of a list, says of such a chart: its version, and its values."""
     if source.may_be_template:
         return
@@ -29,7 +32,8 @@ def list_remote_charts(source: Source) -> Iterator[InputText]:
             if name:
                 whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
                 spec = whole.get("spec") or whole
-                yield InputText(name, in_one_line(spec), span_of(node))
+                given = InputText(name, in_one_line(spec), span_of(node))
+                yield RemoteUse(source.path, name, (given,), _REASON)
 
 
 def _name_chart(node: Node) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from nodelint.files.file_kinds import is_readme
-from nodelint.forms.lib.chart_commands import helm_commands, join_lines
+from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, find_commands, join_lines
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting, read_setting_text
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install
 from nodelint.forms.lib.values import merged
@@ -33,11 +33,9 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     if is_readme(source.path) or source.path.endswith(_FOR_READERS):
         return
     text, tree = join_lines(source.text), files.tree(source)
-    for command in helm_commands(text):
+    for command in find_commands(text):
         begins = text.rfind("\n", 0, command.start()) + 1
-        if "#" not in text[begins : command.start()] and re.match(
-            r"helm\s+(?:upgrade|install|template)\b", command[0]
-        ):
+        if "#" not in text[begins : command.start()] and re.match(INSTALLS, command[0]):
             yield _Command(source, text, command, tree).read()
 
 
@@ -80,7 +78,7 @@ class _Command:
                 self._is_complete = False
             index += 1
         where = Node(self._source, self._start, self._start, "mapping", "flow")
-        found = make_install(where, "a helm command", version, [*files, *settings], self._is_complete)
+        found = make_install(where, HELM_COMMAND, version, [*files, *settings], self._is_complete)
         return found._replace(at=Span(self._source, self._start, self._start + len("helm upgrade")))
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:

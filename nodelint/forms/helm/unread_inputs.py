@@ -12,9 +12,10 @@ from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, templates_ar
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.registry import HELM
 from nodelint.forms.rendered import Built
-from nodelint.forms.syntax_check import SyntaxFault, is_mapping
+from nodelint.forms.syntax_check import is_mapping
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_limit
+from nodelint.text.syntax_errors import SyntaxProblem
 
 CHART = HELM.heads[0]
 _MOST_FILES = 20_000
@@ -47,30 +48,30 @@ def is_required(path: str) -> bool:
     return name in (CHART, "values.yaml") or chart_of(path) is not None or re.match(OTHER_VALUES, name) is not None
 
 
-def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
     """Why helm cannot read a template; `known` remembers the names of the templates of charts."""
     fault = _find_template_fault(source.text)
     if fault is not None:
         return fault
     names: DefinedNames = known.setdefault("names of templates", {})  # type: ignore[assignment]
     included = find_undefined_include(source.path, source.text, names)
-    return SyntaxFault(included[0], f"no template of the chart is named `{included[1]}`") if included else None
+    return SyntaxProblem(included[0], f"no template of the chart is named `{included[1]}`") if included else None
 
 
-def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Why helm loads no chart with this Chart.yaml."""
     lacking = _find_lacking(roots)
-    return SyntaxFault(0, f"the chart has no `{lacking}`") if lacking is not None else None
+    return SyntaxProblem(0, f"the chart has no `{lacking}`") if lacking is not None else None
 
 
-def _find_template_fault(text: str) -> SyntaxFault | None:
+def _find_template_fault(text: str) -> SyntaxProblem | None:
     opened = text.rfind("{{")
     if opened > text.rfind("}}"):
-        return SyntaxFault(opened, "could not find the `}}` of what begins here")
+        return SyntaxProblem(opened, "could not find the `}}` of what begins here")
     try:
         parse(text)
     except BadTemplate:
-        return SyntaxFault(0, "a block of the template has no `end`, or one too many")
+        return SyntaxProblem(0, "a block of the template has no `end`, or one too many")
     return None
 
 

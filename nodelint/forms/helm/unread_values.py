@@ -1,8 +1,7 @@
 """Texts that may give values to a chart of the repository in ways that are not worked out.
 
-A generator of an ApplicationSet that only the cluster knows, a values file that is a template (helmfile), a Secret,
-the values of a chart that depends on this one by a path, a values file that nobody names. The objects of the chart
-may change with them.
+The values of a chart that depends on this one by a path, a command of helm, a values file that nobody names. The
+objects of the chart may change with them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_inputs import VALUES
@@ -22,17 +20,11 @@ from nodelint.forms.lib.chart_places import CHART, chart_around, names_chart
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of, own_roots
 from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
-from nodelint.forms.registry import ARGOCD, TABLE
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from nodelint.forms.registry import FormRow
 
 _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
@@ -41,31 +33,25 @@ _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
 """Folders of a chart that hold no values for an installation."""
 
 
-class UnreadValues:
-    """Finds such texts among the files of one side; `paths` are those of all files that may hold manifests."""
+def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """Return what may give values to a chart, by the absolute path of its folder."""
+    return _UnreadValues(files).list_inputs(chart)
 
-    def __init__(self, sources: Sequence[Source], paths: Collection[str], top: str, taken: Collection[str]) -> None:
-        self._files = UnreadInputs(sources, paths, top)
-        self._taken = taken
-        self._variables = VariableInputs(self._files.top)
 
-    def list_inputs(self, chart: str) -> list[InputText]:
-        """Return what may give values to a chart, by the absolute path of its folder."""
+class _UnreadValues:
+    """Finds such texts among the files of one side."""
+
+    def __init__(self, files: UnreadInputs) -> None:
+        self._files = files
+        self._variables = VariableInputs(files.top)
+
+    def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
         keys = self._list_keys(chart, templates)
-        others = [found for row in TABLE.rows if row is not ARGOCD for found in self._list_of(row, chart)]
-        direct = [*self._list_of(ARGOCD, chart), *self._list_commands(chart)]
-        named = {os.path.abspath(found.at.source.path) for found in (*others, *direct)}
-        return [
-            *self._list_outer_values(chart, keys),
-            *others,
-            *(part for found in direct for part in _split_by_keys(found, keys)),
-            *self._list_unnamed(chart, keys, named),
-        ]
-
-    def _list_of(self, row: FormRow, chart: str) -> Iterator[InputText]:
-        found: Iterator[InputText] = row.load().list_unread_values(chart, self._files)
-        return found
+        yield from self._list_outer_values(chart, keys)
+        handed = [*self._files.values_files, *self._list_commands(chart)]
+        yield from (part for found in handed for part in _split_by_keys(found, keys))
+        yield from self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in handed})
 
     def _list_commands(self, chart: str) -> Iterator[InputText]:
         """The commands of helm that install a chart, the files of values that they name, and their variables."""
@@ -99,21 +85,13 @@ class UnreadValues:
 
     def _list_outer_values(self, chart: str, keys: frozenset[str] | None) -> Iterator[InputText]:
         around = chart_around(chart)
-        for user in map(os.path.abspath, find_users(chart, self._dependants)):
+        for user in map(os.path.abspath, find_users(chart, self._files.depending_charts)):
             outer = chart_around(user)
             if user == around and outer is None:
                 continue  # these values are filled in
             yield from self._list_given(user, {*self._list_names(user, chart), "global"}, keys)
             if outer is not None:
                 yield from self._list_given(outer, {*self._list_names(outer, user), "global"}, None)
-
-    @cached_property
-    def _dependants(self) -> list[str]:
-        """The Chart.yaml of the charts that depend on another by a path."""
-        charts = (path for path in self._files.paths if os.path.basename(path) == CHART)
-        return [
-            path for path in charts if (source := self._files.read(path)) is not None and "file://" in source.text
-        ]
 
     def _list_given(self, user: str, names: Collection[str], keys: frozenset[str] | None) -> Iterator[InputText]:
         own = os.path.join(user, "values.yaml")
@@ -155,9 +133,9 @@ class UnreadValues:
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
-            if not path.endswith(_YAML) or path in self._taken or path in named or own is self._files.read(path):
+            if not path.endswith(_YAML) or path in self._files.taken or path in named:
                 continue
-            if not self._may_be_values(path, chart):
+            if own is self._files.read(path) or not self._may_be_values(path, chart):
                 continue
             entries = list(self._list_entries(path))
             if not entries or any(entry.name not in known for entry in entries):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
     from nodelint.forms.requests import ApplyFolder, InstallChart
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
+    from nodelint.text.syntax_errors import SyntaxProblem
 
 
 def is_part(path: str) -> bool | None:
@@ -103,14 +103,14 @@ def list_inputs(
     return unread_inputs.list_inputs(sources, builds, folder_files)
 
 
-def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Why kustomize stops at a kustomization that is YAML."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_root_fault(roots)
 
 
-def find_missing_path(source: Source) -> SyntaxFault | None:
+def find_missing_path(source: Source) -> SyntaxProblem | None:
     """The first path of the repository that a kustomization names and that is not there."""
     from nodelint.forms.kustomize import unread_inputs
 

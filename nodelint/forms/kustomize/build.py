@@ -9,6 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import OUTSIDE, gate
 from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
@@ -90,6 +91,8 @@ def make_outcome(overlay: Overlay) -> Outcome:
         _check(printed)
     except BuildError as error:
         return _describe_failure(overlay, shown, error)
+    except BudgetSpent as limit:
+        return _describe_failure(overlay, shown, BuildError(None, str(limit), fails=False))
     except Exception as error:  # one overlay that breaks nodelint does not silence the others
         note_fault(shown, error)
         return _describe_failure(overlay, shown, BuildError(None, BROKE_DOWN, fails=False))

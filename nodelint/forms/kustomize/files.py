@@ -16,7 +16,7 @@ from nodelint.forms.kustomize.values import YamlTree, read_json, read_object, wr
 from nodelint.text import Document, Node, Source
 from nodelint.text.keywords import KEYWORDS
 from nodelint.text.source import chunks
-from nodelint.text.syntax_errors import SyntaxProblem, Unreadable
+from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
 _LARGEST = 16 << 20
@@ -70,7 +70,7 @@ class Files:
                 from nodelint.forms.syntax_check import find_undecodable
 
                 # kustomize refuses the file, whatever it holds
-                source.problems += (SyntaxProblem(*fault) for fault in [find_undecodable(source, data)] if fault)
+                source.problems += filter(None, [find_undecodable(source, data)])
             self._sources[path] = source
         return self._sources[path]
 

@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 _DEEPEST = 100
 """Parts of a path: more than any object has levels."""
 _ANNOTATIONS = "metadata.annotations."
+_BESIDE_ID = ("spec.", _ANNOTATIONS)
+"""What a path begins with that leads to no part of an object's id."""
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
 def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """All replacements of a kustomization, those in files too. Raises `BuildError`, OSError."""
+    for resource in (*resources, *run.generated.values()):
+        resource.forget_ids()
     for item in kustomization.items("replacements"):
         for replacement in _unfold(run, kustomization, item):
             _apply(run, resources, replacement)
@@ -64,7 +68,9 @@ def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) ->
 def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
     there = (*resources, *run.generated.values())
     run.budget.spend(len(there))
-    found = [resource for resource in there if any(_is_selected(identity, source) for identity in resource.ids())]
+    found = [
+        resource for resource in there if any(_is_selected(identity, source) for identity in resource.known_ids())
+    ]
     if len(found) == 1:
         if found[0].doubtful:
             raise BuildError(source.at, "what a patch made of the object is not known", fails=False)
@@ -122,7 +128,7 @@ def _apply_to(
     rejects = rejected.items if rejected is not None else []
     run.budget.spend(len(resources))
     for resource in resources:
-        ids = resource.ids()
+        ids = resource.known_ids()
         if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(
             resource, selector
         ):
@@ -132,6 +138,8 @@ def _apply_to(
         resource.marked = resource.marked or (origin is not None and origin.marked)
         for path in listed or ["metadata.name"]:
             _copy_to(resource, path, value, target.get("options"), target.at)
+            if not path.startswith(_BESIDE_ID):
+                resource.forget_ids()
 
 
 def _fits_labels(resource: Resource, selector: YamlTree) -> bool:

@@ -60,7 +60,7 @@ class Resource:
     change it, so that no other holds a part of its value.
     """
 
-    __slots__ = ("doubtful", "home", "is_json", "marked", "previous", "value")
+    __slots__ = ("_ids", "doubtful", "home", "is_json", "marked", "previous", "value")
 
     def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
         self.value = value
@@ -68,6 +68,7 @@ class Resource:
         self.marked = marked
         self.previous: list[tuple[str, str, str]] = []
         self.doubtful = False
+        self._ids: list[Id] | None = None
         self.is_json = False
 
     @property
@@ -88,6 +89,16 @@ class Resource:
         """What it was, the oldest first, and what it is."""
         now = self.id
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
+
+    def known_ids(self) -> list[Id]:
+        """The same while nothing but `forget_ids` tells that they are others: for what asks each resource often."""
+        if self._ids is None:
+            self._ids = self.ids()
+        return self._ids
+
+    def forget_ids(self) -> None:
+        """Read the ids anew when they are asked for next."""
+        self._ids = None
 
     def keep_id(self) -> None:
         """Remember what it is before it becomes something else."""

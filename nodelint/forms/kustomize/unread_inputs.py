@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.files.gate import gate
 from nodelint.forms.lib.values import own_roots
 from nodelint.forms.rendered import Built
-from nodelint.forms.syntax_check import SyntaxFault
 from nodelint.text import Node, Source
+from nodelint.text.syntax_errors import SyntaxProblem
 
 _LARGEST = 16 << 20
 
@@ -24,9 +24,9 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files
             yield path
 
 
-def find_root_fault(roots: Sequence[Node | None]) -> SyntaxFault | None:
+def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Why kustomize stops at a kustomization that is YAML."""
-    return None if any(map(_says_something, roots)) else SyntaxFault(0, "the kustomization is empty")
+    return None if any(map(_says_something, roots)) else SyntaxProblem(0, "the kustomization is empty")
 
 
 def _says_something(root: Node | None) -> bool:
@@ -37,18 +37,18 @@ def _says_something(root: Node | None) -> bool:
     return any(value.kind != "scalar" or value.value is not None for value in values)
 
 
-def find_missing_path(source: Source) -> SyntaxFault | None:
+def find_missing_path(source: Source) -> SyntaxProblem | None:
     """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
     folder = os.path.dirname(os.path.abspath(source.path))
     for root in own_roots(source):
         for field in ("resources", "bases", "components"):
             named = root.get(field)
             if named is not None and isinstance(named.value, str):
-                return SyntaxFault(named.start, f"`{field}` has to be a list")
+                return SyntaxProblem(named.start, f"`{field}` has to be a list")
             for item in named.items if named is not None else ():
                 path = item.value if isinstance(item.value, str) else ""
                 if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):
-                    return SyntaxFault(item.start, f"`{path}` is not there")
+                    return SyntaxProblem(item.start, f"`{path}` is not there")
     return None
 
 

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-_HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
+_FLAGS = r"(?:--?[\w-]++(?:=\S++)?[ \t]+(?:(?!upgrade|install|template|pull)[^\s-]\S*+[ \t]+)?){0,5}"
+"""Flags before the verb: `--kube-context main`, `-n karpenter`, `--debug`."""
+
+INSTALLS = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template)\b"
+"""The start of a command that installs a chart, or prints what is then applied."""
+
+_HELM = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template|pull)\b[^\n;&|]{{0,2000}}"
 
 
 _CHART = r"(?!\.{0,2}/)\S+/karpenter"
@@ -15,21 +21,67 @@ _CHART = r"(?!\.{0,2}/)\S+/karpenter"
 _TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 
 
+_WRITTEN = (
+    r"--version[ =](\"[^\"\n]{0,200}\"|\$\{\{[^}\n]{0,200}\}\}|\$\([^)\n]{0,200}\)|\$[^\s\"']+|\{\{[^}\n]{0,200}\}\})"
+)
+"""A version in quotes, or an expression of a shell or of a template."""
+
+INSTALLS_CONTROLLER = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
+"""A command that may install Karpenter's controller."""
+
 _CONTINUED = r"\\\r?\n"
+
+
+HELM_COMMAND = "a helm command"
+"""How a report names an installation by a command."""
+
+_NAMESPACE = re.compile(r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)""")
+
+
+def namespace_of_command(text: str, start: int) -> str | None:
+    """Return the namespace of the command that begins at a place; None if it is not known.
+
+    A variable counts if the text gives it one plain value.
+    """
+    command = re.compile(r"[^\n;&|]*").match(join_lines(text[start : start + 4000]))
+    found = _NAMESPACE.search(command[0]) if command is not None else None
+    if found is None:
+        return None
+    variable = re.fullmatch(r"\$\{?(\w+)\}?", found[1])
+    if variable is None:
+        return found[1] if "$" not in found[1] else None
+    given = set(re.findall(rf"""(?m)^[ \t]*(?:export[ \t]+)?{variable[1]}=["']?([^"'\s]*)""", text))
+    name = given.pop() if len(given) == 1 else "$"
+    return name if "$" not in name else None
 
 
 def join_lines(text: str) -> str:
     """Return a text with each command on one line; all characters stay in their places."""
-    return re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
+    return text if "helm" not in text else re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
 
 
-def helm_commands(text: str) -> Iterator[re.Match[str]]:
+def find_commands(text: str) -> Iterator[re.Match[str]]:
     """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
-    for command in re.finditer(_HELM, text):
+    for command in re.finditer(_HELM, text) if "helm" in text else ():
         words = [word.strip("\"'`") for word in command[0].split()]
         paths = [word for before, word in pairwise(words) if _is_path(before, word)]
         if any(re.fullmatch(_CHART, path) for path in paths) or (not paths and "karpenter" in words):
             yield command
+
+
+def find_version(text: str, command: re.Match[str], release: str) -> re.Match[str] | None:
+    """The version that a command is given, with the release in group 1; `release` is its pattern."""
+    return re.compile(rf"--version[ =][\"']?{release}").search(text, *command.span())
+
+
+def find_variable(text: str, command: re.Match[str]) -> re.Match[str] | None:
+    """The variable by which a command is given its version, with its name in group 1."""
+    return re.compile(r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)").search(text, *command.span())
+
+
+def find_written_version(text: str, command: re.Match[str]) -> re.Match[str] | None:
+    """What a command is given as its version that is filled in before it runs, in group 1."""
+    return re.compile(_WRITTEN).search(text, *command.span())
 
 
 def _is_path(before: str, word: str) -> bool:

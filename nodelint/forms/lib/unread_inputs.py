@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
@@ -19,13 +21,28 @@ PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 class UnreadInputs:
-    """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests."""
+    """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests.
 
-    def __init__(self, sources: Sequence[Source], paths: Collection[str], top: str) -> None:
+    `taken` are the absolute paths of files with which something is built, or that another form has named.
+    `values_files` are the files of values that other forms hand to the chart that is asked about: only what its
+    templates use of them counts.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], paths: Collection[str], top: str, taken: Collection[str] = ()
+    ) -> None:
+        self.taken = taken
+        self.values_files: list[InputText] = []
         self.by_path = {os.path.abspath(source.path): source for source in sources}
         self.paths = sorted({*map(os.path.abspath, paths), *self.by_path})
         self.top = os.path.abspath(top)
         self._texts: dict[str, Source | None] = {}
+
+    @cached_property
+    def depending_charts(self) -> list[str]:
+        """The Chart.yaml of the charts that depend on another by a path."""
+        charts = (path for path in self.paths if os.path.basename(path) == CHART)
+        return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
 
     def read(self, path: str) -> Source | None:
         """A file by its absolute path; None where it cannot be read."""

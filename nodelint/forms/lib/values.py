@@ -8,6 +8,7 @@ from nodelint.files.gate import gate
 from nodelint.text import Document, Node, Source
 from nodelint.text.keywords import KEYWORDS
 from nodelint.text.nodes import MappingEntry
+from nodelint.text.source import LARGEST_DOCUMENT, chunks
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
@@ -22,6 +23,8 @@ def nodes_of(source: Source) -> list[Node]:
     if any(document.root is not None for document in source.documents):
         _read_passed_over(source)
         return [document.root for document in source.documents if document.root is not None]
+    if len(source.text) > LARGEST_DOCUMENT and len(chunks(source.text, 0)) == 1:
+        return []
     try:
         found = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
     except Unreadable:

@@ -17,19 +17,36 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nodelint.edits.writer import Dialect
+    from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import InstallChart
-    from nodelint.forms.syntax_check import SyntaxFault
+    from nodelint.forms.requests import BlockAddress, InstallChart
+    from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
+    from nodelint.model.manifest import Object
     from nodelint.text import Node, Source, SourceText
     from nodelint.text.embedded_regions import Reading
+    from nodelint.text.syntax_errors import SyntaxProblem
 
 _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
 """The head of a block that gives values to what may be elsewhere."""
+
+
+_CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
+"""The folder of a module that a file calls."""
+
+
+def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
+    """The folder above a module and those that it calls; for variables and units of Terragrunt the repository."""
+    folder = os.path.dirname(path)
+    if path.endswith((".tfvars", ".tfvars.json", ".hcl")):
+        yield top or os.path.dirname(folder)
+        return
+    yield os.path.dirname(folder)
+    yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, text))
 
 
 def may_embed(source: SourceText) -> bool:
@@ -108,13 +125,13 @@ def list_inputs(
     return unread_inputs.list_inputs(sources, builds, paths)
 
 
-def find_fault(source: Source, known: dict[str, object]) -> SyntaxFault | None:
+def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
     """Why a file cannot be read."""
-    from nodelint.forms.syntax_check import SyntaxFault
     from nodelint.forms.terraform.hclcheck import find_hcl_problem
+    from nodelint.text.syntax_errors import SyntaxProblem
 
     found = find_hcl_problem(source.text)
-    return SyntaxFault(*found) if found is not None else None
+    return SyntaxProblem(*found) if found is not None else None
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
@@ -147,3 +164,39 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     from nodelint.forms.terraform import controller
 
     return controller.find_installs(source, files)
+
+
+def find_addresses(
+    objects: Sequence[Object], sources: Sequence[Source]
+) -> Iterator[tuple[Object, BlockAddress, str]]:
+    """The objects that resources make, and why these have no instance."""
+    from nodelint.forms.terraform import switched_off
+
+    return switched_off.find_addresses(objects, sources)
+
+
+def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
+    """What finds the inputs of values that only Terraform knows."""
+    from nodelint.forms.terraform.inputs import TerraformInputs
+
+    return TerraformInputs(sources)
+
+
+def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
+    """The calls of modules, and releases of charts, that are elsewhere and may make pools."""
+    calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
+    if calling:
+        from nodelint.forms.terraform.inputs import TerraformInputs
+
+        inputs = TerraformInputs(sources)
+        for source in calling:
+            yield from inputs.list_remote_modules(source, reported)
+
+
+def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:
+    """The blocks that may install charts with values that are not read."""
+    from nodelint.forms.terraform import unread_releases
+    from nodelint.forms.terraform.values import Modules
+
+    modules = Modules(sources)
+    return {chart: list(unread_releases.list_unread_releases(chart, top, modules)) for chart in charts}

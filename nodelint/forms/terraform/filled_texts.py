@@ -16,7 +16,7 @@ from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source
 from nodelint.text.limits import note_fault
-from nodelint.text.syntax_errors import SetAside
+from nodelint.text.syntax_errors import SyntaxProblem
 
 if TYPE_CHECKING:
     from nodelint.forms.lib.gotemplate.evaluate import Filled
@@ -196,7 +196,7 @@ def _say_broken(source: Source, blocks: Iterable[int]) -> None:
         inside = (document.start for document in source.documents if document.root is not None)
         at = next((offset for offset in inside if offset >= start), None)
         if at is not None and all(aside.offset != at for aside in source.set_aside):
-            source.set_aside.append(SetAside(at, _BROKEN))
+            source.set_aside.append(SyntaxProblem(at, _BROKEN))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
@@ -236,7 +236,7 @@ def _read(source: Source, filled: Filled) -> Source | None:
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
-    aside = sum(aside.reason != _BROKEN for aside in source.set_aside)
+    aside = sum(aside.message != _BROKEN for aside in source.set_aside)
     return None if bad > len(source.problems) + aside else result
 
 

@@ -8,9 +8,10 @@ raises on a text that is not HCL; what cannot be read raises `HclError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hclstrings import string_end, unescape
 from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
@@ -87,7 +88,7 @@ class Text:
         self.text = text
         self._groups = groups
         self.heredocs: list[Heredoc] = []
-        tokens = self._tokens(start, end)
+        tokens = RUN.in_time(self._tokens(start, end))
         self.tokens = list(_to_close(tokens) if bracketed else tokens)
 
     def _tokens(self, at: int, end: int) -> Iterator[Token]:
@@ -387,7 +388,7 @@ def _behind(tokens: list[Token], index: int) -> int | None:
     return None
 
 
-def _to_close(tokens: Iterator[Token]) -> Iterator[Token]:
+def _to_close(tokens: Iterable[Token]) -> Iterator[Token]:
     """The words up to the bracket that closes the first one."""
     depth = 0
     for token in tokens:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.input_text import InputText, RemoteUse, make_rest
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.terraform.files import may_name
@@ -60,6 +60,9 @@ _OF_POOLS = re.compile(
 """Inputs by which a module shows that it makes pools, unless it makes node groups."""
 
 
+_REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
+
+
 class TerraformInputs:
     """Finds inputs among the files of one side."""
 
@@ -105,9 +108,7 @@ class TerraformInputs:
             [InputPlace(label, folder, file.source, part.start, part.end, block) for part in expressions]
         )
 
-    def list_remote_modules(
-        self, source: Source, but: Collection[tuple[str, int]]
-    ) -> Iterator[tuple[str, list[InputText]]]:
+    def list_remote_modules(self, source: Source, but: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
         """Yield the modules and charts elsewhere that may make pools, each with the inputs that it is given.
 
         `but` are paths and lines of inputs that are reported already.
@@ -136,7 +137,7 @@ class TerraformInputs:
                 for key, value in [("chart" if is_release else "source", where), *given.items()]
                 if value is not None and key not in ("depends_on", "providers")
             ]
-            yield label, self._follow(places)
+            yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
 
     def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[InputPlace]:
         given = file.attributes(block)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.base.budget import RUN
 from nodelint.forms.terraform.fill import JSON_ENDS, TerraformBlock, TerraformFile, blocks_of
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader, parse_expression, read_template
@@ -37,7 +38,7 @@ def read_file(source: Source) -> TerraformFile:
         return TerraformFile(source, words, tuple(blocks_of(words)))
     words = Text(source.text, 0, 0)
     try:
-        words.tokens = list(_tokens(source.text))
+        words.tokens = list(RUN.in_time(_tokens(source.text)))
         reader = _JsonReader(source.text, words.tokens, ())
         reader.show_quotes()
         whole = reader.expression(0)

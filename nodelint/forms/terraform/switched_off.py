@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.requests import BlockAddress
 from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import span_of, written_place
@@ -18,11 +19,10 @@ _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
 _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
 """A file that a block reads, or the chart that it installs, by a path that is written out."""
 
-Address = tuple[str, str, str]
-"""The absolute path of a file, and the type and name of a resource in it; empty for a file that resources read."""
 
-
-def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, Address, str]]:
+def find_addresses(
+    objects: Sequence[Object], sources: Sequence[Source]
+) -> Iterator[tuple[Object, BlockAddress, str]]:
     """The objects that resources of Terraform make, and why these have no instance; empty where they have one.
 
     They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
@@ -37,13 +37,13 @@ def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iter
         block = _find_block(file, at.start) if file is not None else None
         try:
             if file is not None and block is not None:
-                yield obj, (path, block.names[0], block.names[1]), _explain_none(file, block, modules)
+                yield obj, BlockAddress(path, *block.names), _explain_none(file, block, modules)
             elif file is None:
                 path = os.path.abspath(chart_of(path) or path)
                 if path not in files:
                     files[path] = _explain_unused(path, modules)
                 if (is_off := files[path]) is not None:
-                    yield obj, (path, "", ""), is_off
+                    yield obj, BlockAddress(path), is_off
         except BudgetSpent:
             continue
 

@@ -14,11 +14,20 @@ if TYPE_CHECKING:
 
     from nodelint.text import Source
 
-ENDINGS = (".tf", ".tofu")
-"""How the names of Terraform's files end."""
+_TERRAGRUNT = "terragrunt.hcl"
+ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
+"""How the names of Terraform's files end, and of those of Terragrunt that call a module."""
 
-_BLOCK = re.compile(r'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{[ \t]*$')
-_LOCALS = re.compile(r"(?m)^locals[ \t]*\{(?:[ \t]*$|(?P<line>[^\n]*)\}[ \t]*$)")
+_REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
+_BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
+_LOCALS = re.compile(rf"(?m)^locals[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})")
+_SOURCE = re.compile(r'(?m)^([ \t]*source[ \t]*=[ \t]*)("([^"\n]*)")')
+_INPUTS = re.compile(rf"(?m)^inputs[ \t]*=[ \t]*\{{{_REST}")
+_GIT = re.compile(
+    r"(?:git::)?(?:https://|ssh://)?(?:git@)?github\.com[:/]([\w-]+)/terraform-([a-z]+)-([\w-]+?)(?:\.git)?"
+    r"(//[\w./-]*\w)?(?:\?(?:[^\s#]*&)?ref=v?([\w.-]+))?"
+)
+_REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?(?:\?version=([\w.-]+))?")
 
 
 class BlockText(NamedTuple):
@@ -32,7 +41,7 @@ class BlockText(NamedTuple):
     at: Span
     """Its first label, with the quotes: the type of a resource."""
     text: str
-    """What stands between its braces."""
+    """What stands between its braces; a module of GitHub has the source and version that the registry has for it."""
 
 
 def find_blocks(source: Source) -> Iterator[BlockText]:
@@ -48,8 +57,31 @@ def find_blocks(source: Source) -> Iterator[BlockText]:
             kind if sort == "resource" else "",
             address,
             Span(source, *begun.span(2)),
-            text[begun.end() : at],
+            text[begun.end() : at] if sort != "module" else _with_registry_source(text[begun.end() : at]),
         )
+    called = _SOURCE.search(text) if source.path.endswith(_TERRAGRUNT) else None
+    if called is not None:
+        inputs = _INPUTS.search(text)
+        given = text[inputs.end() : text.find("\n}", inputs.end())] if inputs is not None else ""
+        body = _with_registry_source(f"\n{called[0]}{given}")
+        yield BlockText(source, "", "module.terragrunt", Span(source, *called.span(2)), body)
+
+
+def _with_registry_source(body: str) -> str:
+    """Return the body of a call with the source and version of the registry, if GitHub has the module."""
+    called = _SOURCE.search(body)
+    if called is None:
+        return body
+    git, registry = _GIT.fullmatch(called[3]), _REGISTRY.fullmatch(called[3])
+    if git is not None:
+        owner, provider, name, below, version = git.groups()
+    elif registry is not None:
+        owner, name, provider, below, version = registry.groups()
+    else:
+        return body
+    written = f'{called[1]}"{owner}/{name}/{provider}{below or ""}"'
+    pinned = f'\n  version = "{version}"' if version else ""
+    return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
 
 
 def find_locals(source: Source) -> Iterator[str]:

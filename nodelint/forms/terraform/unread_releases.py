@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.base.tuples import NamedTuple
 from nodelint.files.safe_read import is_inside
+from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.chart_values import ValuesLayer
 from nodelint.forms.terraform.chart_releases import releases_in
@@ -26,16 +26,8 @@ _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "tim
 """What a module or a release is set up with, and no template is filled with."""
 
 
-class UnreadRelease(NamedTuple):
-    """A block that may install a chart: how it is called, where it stands, and all that is written of its values."""
-
-    label: str
-    span: Span
-    texts: frozenset[str]
-
-
-def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[UnreadRelease]:
-    """The blocks that name a chart and whose values for it are not read.
+def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[InputText]:
+    """The blocks that name a chart and whose values for it are not read: each with all that is written of these.
 
     `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
     """
@@ -54,8 +46,8 @@ def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[Un
             if block.start not in read and block.kind in ("resource", "module"):
                 label = ".".join((*((block.kind,) if block.kind != "resource" else ()), *block.names))
                 written = inputs.list_expression_inputs(file, block, _written_values(file, block, chart))
-                texts = frozenset(f"{found.name} {found.text}" for found in written)
-                yield UnreadRelease(label, Span(source, block.start, block.end), texts)
+                for text in sorted({f"{found.name} {found.text}" for found in written}):
+                    yield InputText(label, text, Span(source, block.start, block.end))
 
 
 def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:

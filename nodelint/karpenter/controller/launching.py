@@ -69,8 +69,11 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(node, message, "instance-profile", "error", NO_LAUNCH)
 
 
-_ARN = r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
-"""A reference of Terraform that is the ARN of a role: an attribute of a resource, an output of the eks module."""
+_ARN = re.compile(
+    r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
+    r"|\$\{?\s*[\w.]*(?i:role_?arn)\s*\}?|\{\{-?\s*\.Values\.[\w.]*(?i:role_?arn)\s*(?:\|\s*quote\s*)?-?\}\}"
+)
+"""A reference that is the ARN of a role: an attribute or output in Terraform, or a variable that is called so."""
 
 
 def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
@@ -78,7 +81,7 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     if node is None:
         return
     written = text(node)
-    refers = not isinstance(written, str) and re.fullmatch(_ARN, node.unquoted) is not None
+    refers = not isinstance(written, str) and _ARN.fullmatch(node.unquoted) is not None
     if not refers and not isinstance(written, str):
         return
     role = node.unquoted if refers else str(written)

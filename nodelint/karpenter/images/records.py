@@ -10,8 +10,7 @@ from nodelint.ec2.facts import Missing
 from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
 from nodelint.karpenter.images.choice import Passed
-from nodelint.model.finding import Skip
-from nodelint.model.gap import Gap
+from nodelint.model.gap import Gap, Skip
 from nodelint.model.manifest import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements

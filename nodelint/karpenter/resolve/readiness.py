@@ -59,7 +59,7 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
             found.append(LaterStep(words, why, removed, left))
     least = next((least for least in resolution.min_values if least.met and not resolution.meets(least, left)), None)
     if found and left and least is not None and not resolution.min_values_relaxed:
-        words = f"minValues of {least.key} among the types left"
+        words = f"minValues of {least.key} among the allowed types"
         found.append(LaterStep(words, "lack variety", left, NONE))
     return tuple(found)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.text import UNKNOWN, Document, Node, Source
-from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.syntax_errors import NotInTime, Unreadable
 
 if TYPE_CHECKING:
     from typing import Any
@@ -40,6 +41,8 @@ def is_read_as_nodeconfig(text: str) -> bool:
     """
     try:
         root = compose(text, "")
+    except NotInTime as late:
+        raise BudgetSpent(late.message) from None
     except Unreadable:
         return False
     return root is None or root.kind == "mapping" or (root.kind == "scalar" and root.value is None)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.collections import root_of
@@ -18,7 +19,7 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.releases import Version
 from nodelint.text import Node
-from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.syntax_errors import NotInTime, Unreadable
 
 if TYPE_CHECKING:
     from typing import Any
@@ -127,10 +128,15 @@ class UserData:
         )
 
     def root(self, part: Part) -> Node | None:
-        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read."""
+        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read.
+
+        Raise `BudgetSpent` if the time of the run is up.
+        """
         if part.start not in self._roots:
             try:
                 self._roots[part.start] = compose(self.text[part.start : part.end], self.node.source.path)
+            except NotInTime as late:
+                raise BudgetSpent(late.message) from None
             except Unreadable as error:
                 self._roots[part.start] = None
                 at = min(part.start + error.offset, part.end)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, SourceText, Style
 from nodelint.text.placeholders import (
@@ -22,7 +23,7 @@ from nodelint.text.placeholders import (
     replaced,
     unmask,
 )
-from nodelint.text.syntax_errors import Unreadable, shortened
+from nodelint.text.syntax_errors import NotInTime, Unreadable, shortened
 from nodelint.text.yaml.libyaml import (
     ALIAS,
     DOCUMENT,
@@ -84,6 +85,8 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
         escapes = is_json(text)
     try:
         return _Composer(source, text, base, masked, literal, escapes).run(parser)
+    except BudgetSpent as late:
+        raise NotInTime(base, str(late)) from None
     except (parser.error, UnicodeEncodeError):
         # ruamel.yaml.clib holds libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is nearer to Go's reader.
         return _compose_again(source, text, base, masked, literal, escapes)

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ class Parser:
         self._gives_tuples = getattr(module, "ScalarEvent", None) is _scalar
 
     def read_events(self, text: str) -> Callable[[], Event]:
-        """Return what gives the next event of a text each time it is called; it raises `error`."""
-        next_event: Callable[[], Any] = self._parser(text).get_event
+        """Return what gives the next event of a text each time it is called; it raises `error` and `BudgetSpent`."""
+        next_event: Callable[[], Any] = RUN.timed(self._parser(text).get_event)
         return next_event if self._gives_tuples else lambda: _as_tuple(next_event())
 
 

@@ -29,7 +29,7 @@ _OVERLAP = 32
 """Bytes that a keyword or a border which two blocks share may take."""
 
 
-class StreamGap(NamedTuple):
+class Omission(NamedTuple):
     """What is left out before a character of an excerpt: lines and characters, from the start of the stream on."""
 
     offset: int
@@ -40,19 +40,19 @@ class StreamGap(NamedTuple):
 class Excerpt(Source):
     """Documents of a stream, one behind the other. Places are told as they are in the stream; no fix is written."""
 
-    __slots__ = ("_firsts", "_gaps", "_offsets")
+    __slots__ = ("_firsts", "_offsets", "_omissions")
     whole: ClassVar[bool] = False
 
     def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text, also)
-        self._gaps: list[StreamGap] = []
+        self._omissions: list[Omission] = []
         self._offsets: list[int] = []
         self._firsts: list[int] = []
 
-    def take_gaps(self, gaps: list[StreamGap]) -> None:
+    def take_omissions(self, omissions: list[Omission]) -> None:
         """Take what was left out, in the order of the text."""
-        self._gaps = gaps
-        self._offsets = [gap.offset for gap in gaps]
+        self._omissions = omissions
+        self._offsets = [omission.offset for omission in omissions]
         self._firsts = [super(Excerpt, self).position(offset).line for offset in self._offsets]
 
     def position(self, offset: int) -> Position:
@@ -61,14 +61,14 @@ class Excerpt(Source):
         gap = bisect_right(self._offsets, offset) - 1
         if gap < 0:
             return at
-        _, lines, characters = self._gaps[gap]
+        _, lines, characters = self._omissions[gap]
         return Position(at.line + lines, at.column, at.offset + characters)
 
     def line(self, number: int) -> str:
         """Return the text of a line of the stream; empty for one that is left out."""
-        shown = [first + gap.lines for first, gap in zip(self._firsts, self._gaps, strict=True)]
+        shown = [first + gap.lines for first, gap in zip(self._firsts, self._omissions, strict=True)]
         at = bisect_right(shown, number) - 1
-        own = number if at < 0 else number - self._gaps[at].lines
+        own = number if at < 0 else number - self._omissions[at].lines
         if at + 1 < len(self._firsts) and own >= self._firsts[at + 1]:
             return ""
         return super().line(own)
@@ -91,7 +91,7 @@ def read(path: str, handle: int) -> Excerpt | None:
         return None
     source = Excerpt.from_bytes(path, b"".join(parts.karpenter_documents))
     assert isinstance(source, Excerpt)
-    source.take_gaps(parts.gaps)
+    source.take_omissions(parts.omissions)
     return source
 
 
@@ -100,7 +100,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.karpenter_documents: list[bytes] = []
-        self.gaps: list[StreamGap] = []
+        self.omissions: list[Omission] = []
         self._length = 0
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
@@ -173,7 +173,7 @@ class _Parts:
         elif self._cut:
             self._refuse()
         else:
-            self.gaps.append(StreamGap(self._length, self._lines, self._characters))
+            self.omissions.append(Omission(self._length, self._lines, self._characters))
             self.karpenter_documents.append(data)
             self._length += len(data.decode("utf-8", "replace"))
         self._cut = False

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nodelint.files.discover import Discovery
     from nodelint.text import Source
 
 _INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
 """What begins behind the last line of a file that has no line break at its end."""
 
 
-def find_joined_line(found: Discovery) -> int | None:
-    """Return the line of standard input in which a second file begins; None where nothing says that one does."""
-    source = next((source for source in found.sources if source.path == "-"), None)
-    if source is None or not source.problems:
+def find_joined_line(source: Source) -> int | None:
+    """Return the line in which a second file begins; None where nothing says that one does."""
+    if not source.problems:
         return None
     offset = source.problems[0].offset
     at = source.position(offset)

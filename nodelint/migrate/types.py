@@ -1,0 +1,75 @@
+"""What each pool can launch before and after a move between Karpenter and EKS Auto Mode."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.migrate import is_of_other_side
+from nodelint.model.manifest import NodePool
+
+if TYPE_CHECKING:
+    from nodelint.inventory import Inventory
+    from nodelint.migrate import MoveTarget
+    from nodelint.model.releases import Version
+
+
+class PoolTypes(NamedTuple):
+    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
+
+    pool: str
+    before: frozenset[str] | None
+    after: frozenset[str] | None
+    reason: str = ""
+
+    @property
+    def lost(self) -> list[str]:
+        """The types that the pool can launch no more."""
+        return sorted((self.before or frozenset()) - (self.after or frozenset())) if self.is_known else []
+
+    @property
+    def gained(self) -> list[str]:
+        """The types that the pool can launch beside those before."""
+        return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both sets are known."""
+        return self.before is not None and self.after is not None
+
+
+def list_types(before: Inventory, after: Inventory, release: Version, target: MoveTarget) -> list[PoolTypes]:
+    """Return the instance types of each pool that moves, before and after."""
+
+    def pools_of(inventory: Inventory) -> list[NodePool]:
+        return [obj for obj in inventory.objects(foreign=True) if isinstance(obj, NodePool)]
+
+    old, new = pools_of(before), pools_of(after)
+    if len(old) != len(new):
+        return []
+    found = []
+    for a, b in zip(old, new, strict=True):
+        if is_of_other_side(a, target) and not a.partial:
+            reason = _why_unknown(a)
+            types = None if reason else _types(a, release)
+            found.append(PoolTypes(a.label, types, None if reason else _types(b, release), reason))
+    return found
+
+
+def _why_unknown(pool: NodePool) -> str:
+    """Why the instance types of a pool are not known; empty where they are."""
+    if any(not line.known for line in pool.requirements):
+        return "a requirement holds a value that is not known"
+    where = pool.requirements_node
+    if where is not None and any(item.kind != "mapping" for item in where.items):
+        return "a requirement is not known"
+    return ""
+
+
+def _types(pool: NodePool, release: Version) -> frozenset[str]:
+    """The instance types that a pool can launch, whatever their images are."""
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.karpenter.resolve import resolve
+
+    catalog = Catalog.bundled()
+    found = resolve(pool, None, catalog, release)
+    return frozenset(catalog.for_release(release).names_in(found.candidates))

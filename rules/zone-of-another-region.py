@@ -1,0 +1,130 @@
+"""Zones of another region than the one in which the files make or install the cluster: nothing is launched.
+
+A cluster is in one region, and so are its subnets. A NodePool that asks for zones of another region finds no subnet
+there: its pods stay Pending. This happens when a NodePool is copied from a cluster of another region.
+
+The rule reads where the files of the repository say the region: the provider `aws` of Terraform (without an alias)
+and a `ClusterConfig` of eksctl. It is silent if one of several regions is that of the zones.
+
+```yaml bad
+# file: cluster.yaml
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: main, region: ap-southeast-1}
+karpenter: {version: 1.14.1}
+# file: pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
+```
+
+```yaml good
+# file: cluster.yaml
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: main, region: ap-southeast-1}
+karpenter: {version: 1.14.1}
+# file: pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-southeast-1a, ap-southeast-1c]}
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    Source,
+    Span,
+    keys,
+    pool_requirements,
+    rule,
+    selectors,
+    terraform_trace,
+)
+
+_PROVIDER = re.compile(r'(?m)^provider[ \t]+"aws"[ \t]*\{((?:(?!^\}).)*)', re.DOTALL)
+_REGION = re.compile(r'(?m)^[ \t]*region[ \t]*=[ \t]*("[^"\n]*"|(?:local|var)\.[\w-]+)')
+_CONFIG = re.compile(r"(?m)^kind:[ \t]*ClusterConfig\b")
+_CONFIG_REGION = re.compile(r"(?m)^metadata:[^\n]*\bregion:[ \t]*[\"']?([\w-]+)|^  region:[ \t]*[\"']?([\w-]+)")
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    gives_way_to=["no-instance-type", "unknown-value", "removed-api"],
+    mentions=["topology.kubernetes.io/zone"],
+    subject="network",
+    source=[
+        "provider:pkg/providers/subnet/subnet.go@v1.14.1:79",
+        "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    pools = [obj for obj in context.objects if isinstance(obj, NodePool) and obj.source.path == source.path]
+    asking = [(item, regions) for pool in pools for item, regions in _asked_regions(pool)]
+    stated = dict(_find_regions(context)) if asking else {}
+    for item, regions in asking:
+        if not stated or regions & stated.keys():
+            continue
+        region, at = next(iter(stated.items()))
+        yield Finding(
+            at=pool_requirements.values_at(item),
+            message=f"zones of {', '.join(sorted(regions))}, and the cluster is in {' or '.join(sorted(stated))}:"
+            " nothing is launched",
+            also=[Also(at, f"says {region}")],
+            help="ask for zones of the cluster's region",
+        )
+
+
+def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequirement", set[str]]]:
+    """Yield the requirement on zones of a pool, with the regions of all zones, if these are known."""
+    item = pool_requirements.last_asking(pool, keys.ZONE)
+    if item is None or item.operator != "In" or not item.known or not item.texts or pool.partial:
+        return
+    regions = {selectors.region_of(zone) for zone in item.texts}
+    if None not in regions:
+        yield item, {str(region) for region in regions}
+
+
+def _find_regions(context: Context) -> Iterator[tuple[str, Span]]:
+    """Yield each region that a file plainly says of the cluster, with its place."""
+    files = context.files_of_run
+    making = [file for file in files if file.path.endswith((".tf", ".tofu")) and _PROVIDER.search(file.text)]
+    blocks = terraform_trace.TerraformBlocks(files) if making else None
+    for file in files:
+        if blocks is not None and file in making:
+            for provider in _PROVIDER.finditer(file.text):
+                written = _REGION.search(provider[1])
+                if written is None or "alias" in provider[1]:
+                    continue
+                name = blocks.literal(written[1], file.path)
+                if name is not None:
+                    start = provider.start(1) + written.start(1)
+                    yield name, Span(file, start, start + len(written[1]))
+        elif _CONFIG.search(file.text):
+            found = _CONFIG_REGION.search(file.text)
+            if found is not None:
+                number = 1 if found[1] else 2
+                yield found[number], Span(file, *found.span(number))

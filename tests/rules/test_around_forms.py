@@ -1,0 +1,241 @@
+"""What stands around NodePools and classes, as repositories have it: GitHub, Terragrunt, modules, scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.manifests import nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., CompletedProcess[str]]
+
+MODULE = "terraform-aws-modules/eks/aws//modules/karpenter"
+GITHUB = "git::https://github.com/terraform-aws-modules/terraform-aws-eks.git//modules/karpenter?ref=v"
+CALL = 'module "karpenter" {{\n  source       = "{source}"\n  cluster_name = "main"\n{more}}}\n'
+TERRAGRUNT = 'terraform {{\n  source = "{source}"\n}}\ninputs = {{\n  cluster_name = dependency.eks.name\n{more}}}\n'
+WAYS: dict[str, tuple[str, str, Callable[[str], str]]] = {
+    "plain": ("main.tf", CALL, lambda version: f'{MODULE}"\n  version      = "{version}'),
+    "github": ("main.tf", CALL, lambda version: f"{GITHUB}{version}"),
+    "terragrunt-github": ("karpenter/terragrunt.hcl", TERRAGRUNT, lambda version: f"{GITHUB}{version}"),
+    "terragrunt-registry": ("karpenter/terragrunt.hcl", TERRAGRUNT, lambda v: f"tfr:///{MODULE}?version={v}"),
+}
+
+
+def findings_of(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[tuple[str, int, str]]:
+    """Return the file, the line and the message of each finding of a rule."""
+    write_files(folder, files)
+    found = json.loads(nodelint("check", str(folder), "--format", "json", "--select", rule).stdout)["findings"]
+    return [(f["path"].rpartition("/")[2], f["start"]["line"], f["message"]) for f in found]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_permissions_of_a_module_however_it_is_called(nodelint: Run, tmp_path: Path, way: str, ends: str) -> None:
+    path, frame, source = WAYS[way]
+    for name, version, more, count in (
+        ("old", "20.36.0", "", 1),
+        ("switched", "20.36.0", "  enable_v1_permissions = true\n", 0),
+        ("new", "21.9.0", "", 0),
+    ):
+        text = frame.format(source=source(version), more=more).replace("\n", ends)
+        found = findings_of(
+            nodelint, tmp_path / name, {path: text, "pool.yaml": nodepool()}, "controller-permissions"
+        )
+        assert [place for place, _, _ in found] == [path.rpartition("/")[2]] * count, name
+
+
+CHART = 'resource "helm_release" "karpenter" {\n  name = "karpenter"\n  chart = "karpenter"\n}\n'
+OBJECT = 'resource "kubernetes_manifest" "pool" {{\n{more}  manifest = {value}\n}}\n'
+IN_HCL = (
+    '{\n    apiVersion = "karpenter.sh/v1"\n    kind       = "NodePool"\n    metadata   = { name = "default" }\n  }'
+)
+POOL = OBJECT.format(more="", value=IN_HCL)
+BOTH = 'module "karpenter" {{\n  source = "./chart"\n}}\nmodule "pools" {{\n  source = "./pools"\n{more}}}\n'
+EACH = OBJECT.format(more="  for_each = var.pools\n", value=IN_HCL)
+MAP = 'variable "pools" {{\n  type = any\n  default = {{\n{rows}  }}\n}}\n'
+PLANS = {
+    "file": (
+        {
+            "main.tf": CHART + OBJECT.format(more="", value='yamldecode(file("./manifests/pool.yaml"))'),
+            "manifests/pool.yaml": nodepool(),
+        },
+        1,
+    ),
+    "modules": ({"main.tf": BOTH.format(more=""), "chart/main.tf": CHART, "pools/main.tf": POOL}, 1),
+    "switch": ({"main.tf": BOTH.format(more="  count = 0\n"), "chart/main.tf": CHART, "pools/main.tf": POOL}, 0),
+    "two roots": ({"chart/main.tf": CHART, "pools/main.tf": POOL}, 0),
+    "filled map": ({"main.tf": CHART + EACH, "variables.tf": MAP.format(rows="    web = {}\n")}, 1),
+    "empty map": ({"main.tf": CHART + EACH, "variables.tf": MAP.format(rows="")}, 0),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_objects_that_terraform_plans_together_with_the_chart(nodelint: Run, tmp_path: Path, plan: str) -> None:
+    files, count = PLANS[plan]
+    assert len(findings_of(nodelint, tmp_path, files, "manifest-before-crds")) == count
+
+
+SCRIPT = """\
+#!/bin/sh
+NAMESPACE="{namespace}"
+cat > trust.json <<END
+{{"Condition": {{"StringEquals": {{"$OIDC:sub": "system:serviceaccount:kube-system:karpenter"}}}}}}
+END
+helm --kube-context main upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter \\
+  --namespace "$NAMESPACE" --version 1.14.1 --set settings.clusterName=main{more}
+"""
+
+
+def test_a_script_that_makes_the_role_and_installs_the_chart(nodelint: Run, tmp_path: Path) -> None:
+    for namespace, lines in (("karpenter", [4]), ("kube-system", [])):
+        files = {"install.sh": SCRIPT.format(namespace=namespace, more=""), "pool.yaml": nodepool()}
+        found = findings_of(nodelint, tmp_path / namespace, files, "service-account-elsewhere")
+        assert [line for _, line, _ in found] == lines
+
+
+def test_a_value_that_the_chart_of_a_command_with_flags_does_not_read(nodelint: Run, tmp_path: Path) -> None:
+    unread = SCRIPT.format(namespace="karpenter", more=" --set settings.defaultInstanceProfile=nodes")
+    found = findings_of(nodelint, tmp_path, {"install.sh": unread, "pool.yaml": nodepool()}, "unread-chart-value")
+    assert [(line, "1.14.1" in message) for _, line, message in found] == [(7, True)]
+
+
+VALUES_OF_MODULE = """\
+variable "cluster" {}
+resource "helm_release" "karpenter" {
+  name    = "karpenter"
+  chart   = "karpenter"
+  version = "1.9.0"
+  values = [jsonencode({
+    settings  = { clusterName = var.cluster }
+    resources = { limits = { cpu = "1" } }
+  })]
+}
+"""
+
+
+def test_a_value_of_a_module_is_found_once_where_it_is_written(nodelint: Run, tmp_path: Path) -> None:
+    callers = {
+        f"{name}/main.tf": f'module "k" {{\n  source  = "../module"\n  cluster = "{name}"\n}}\n'
+        for name in ("x", "a-long-name", "another-name-of-a-cluster")
+    }
+    found = findings_of(nodelint, tmp_path, {"module/main.tf": VALUES_OF_MODULE, **callers}, "unread-chart-value")
+    assert [(path, line) for path, line, _ in found] == [("main.tf", 8)]
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: {role}
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: main}}}}]
+"""
+IMAGES = "  amiSelectorTerms: [{alias: al2023@v20260714}]\n"
+
+
+@pytest.mark.parametrize(
+    ("role", "count"),
+    [
+        ("${node_role_arn}", 1),
+        ("$NODE_ROLE_ARN", 1),
+        ("'{{ .Values.nodeRoleArn }}'", 1),
+        ("${node_role_name}", 0),
+        ("'{{ .Values.nodeRole }}'", 0),
+    ],
+)
+def test_a_role_by_a_variable_that_is_called_an_arn(nodelint: Run, tmp_path: Path, role: str, count: int) -> None:
+    files = {"class.yaml": CLASS.format(role=role) + IMAGES}
+    assert len(findings_of(nodelint, tmp_path, files, "controller-check")) == count
+
+
+WORKFLOW = """\
+on: push
+jobs:
+  deploy:
+    steps:
+      - run: |
+          cat <<-END | kubectl apply -f -
+{text}          END
+          echo done
+"""
+
+
+def test_a_heredoc_with_a_dash_in_a_block_scalar(nodelint: Run, tmp_path: Path) -> None:
+    text = "".join(f"          {line}\n" for line in CLASS.format(role="nodes").splitlines())
+    files = {".github/workflows/deploy.yaml": WORKFLOW.format(text=text)}
+    found = findings_of(nodelint, tmp_path, files, "invalid-field,refused-combination")
+    assert any("amiSelectorTerms" in message for _, _, message in found)
+
+
+@pytest.mark.parametrize(("path", "count"), [("patch-class.yaml", 0), ("patches/class.yaml", 0), ("class.yaml", 1)])
+def test_a_file_that_is_called_a_patch_lacks_what_it_does_not_change(
+    nodelint: Run, tmp_path: Path, path: str, count: int
+) -> None:
+    found = findings_of(nodelint, tmp_path, {path: CLASS.format(role="nodes")}, "invalid-field,refused-combination")
+    assert len(found) == count
+
+
+BOUND = """\
+      requirements:
+        # Generation 5+ ({more})
+        - {{key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["5"]}}
+"""
+
+
+@pytest.mark.parametrize(("more", "count"), [("for modern performance", 1), ("Graviton starts at gen 6", 0)])
+def test_a_comment_that_names_where_the_bound_begins(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
+    text = nodepool().replace("      requirements: []\n", BOUND.format(more=more), 1)
+    assert "Generation 5+" in text
+    assert len(findings_of(nodelint, tmp_path, {"pool.yaml": text}, "comment-against-value")) == count
+
+
+ZONES = "      requirements:\n        - {{key: topology.kubernetes.io/zone, operator: In, values: [{zone}]}}\n"
+PROVIDER = 'provider "aws" {\n  region = "eu-west-1"\n}\n# karpenter\n'
+EKSCTL = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata:\n  name: karpenter\n  region: eu-west-1\n"
+
+
+def zoned(zone: str) -> str:
+    return nodepool().replace("      requirements: []\n", ZONES.format(zone=zone), 1)
+
+
+def in_terraform(zone: str) -> dict[str, str]:
+    text = "".join(f"    {line}\n" for line in zoned("${var.zone}").splitlines())
+    pool = f'variable "zone" {{}}\nresource "kubectl_manifest" "pool" {{\n  yaml_body = <<-YAML\n{text}  YAML\n}}\n'
+    call = f'module "pools" {{\n  source = "./karpenter"\n  zone   = "{zone}"\n}}\n'
+    return {"main.tf": PROVIDER + call, "karpenter/main.tf": pool}
+
+
+REGIONS: dict[str, Callable[[str], dict[str, str]]] = {
+    "yaml": lambda zone: {"cluster.yaml": EKSCTL, "pool.yaml": zoned(zone)},
+    "chart": lambda zone: {
+        "main.tf": PROVIDER,
+        "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "pools/values.yaml": f"zone: {zone}\n",
+        "pools/templates/pool.yaml": zoned("{{ .Values.zone }}"),
+    },
+    "terraform": in_terraform,
+}
+
+
+@pytest.mark.parametrize("form", REGIONS)
+def test_zones_of_another_region_than_the_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for zone, count in (("us-east-1a", 1), ("eu-west-1b", 0)):
+        found = findings_of(nodelint, tmp_path / zone, REGIONS[form](zone), "zone-of-another-region")
+        assert len(found) == count, zone
+
+
+def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:
+    alias = 'provider "aws" {\n  alias  = "karpenter"\n  region = "us-east-1"\n}\n'
+    assert (
+        findings_of(
+            nodelint, tmp_path, {"main.tf": alias, "pool.yaml": zoned("eu-west-1b")}, "zone-of-another-region"
+        )
+        == []
+    )
