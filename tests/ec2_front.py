@@ -217,13 +217,18 @@ PRICES = {"c5.large": "0.0970000000", "c6g.xlarge": "0.1552000000", "m5.large": 
 
 def priced_product(name: str, usd: str) -> str:
     """An entry of the price list, as AWS writes it: with its reservations, whose hours cost nothing."""
-    units = {"a.b.c": {"unit": "Hrs", "pricePerUnit": {"USD": usd}}, "a.b.d": {"pricePerUnit": {"USD": "0.0000000000"}}}
+    units = {
+        "a.b.c": {"unit": "Hrs", "pricePerUnit": {"USD": usd}},
+        "a.b.d": {"pricePerUnit": {"USD": "0.0000000000"}},
+    }
     reserved = {"r": {"priceDimensions": {"r.x": {"pricePerUnit": {"USD": "0.0100000000"}}}}}
-    return json.dumps({
-        "product": {"productFamily": "Compute Instance", "attributes": {"instanceType": name}, "sku": "A"},
-        "serviceCode": "AmazonEC2",
-        "terms": {"OnDemand": {"a.b": {"priceDimensions": units}}, "Reserved": reserved},
-    })
+    return json.dumps(
+        {
+            "product": {"productFamily": "Compute Instance", "attributes": {"instanceType": name}, "sku": "A"},
+            "serviceCode": "AmazonEC2",
+            "terms": {"OnDemand": {"a.b": {"priceDimensions": units}}, "Reserved": reserved},
+        }
+    )
 
 
 def few_prices(request: Request, front: Front) -> Response:
@@ -232,7 +237,9 @@ def few_prices(request: Request, front: Front) -> Response:
     entries = [priced_product(*price) for price in PRICES.items()] if wanted["tenancy"] == "Shared" else []
     start = int(request.fields.get("NextToken", 0))
     more = {"NextToken": str(start + 2)} if start + 2 < len(entries) else {}
-    return Response(200, rendered(request, {"FormatVersion": "aws_v1", "PriceList": entries[start : start + 2], **more}))
+    return Response(
+        200, rendered(request, {"FormatVersion": "aws_v1", "PriceList": entries[start : start + 2], **more})
+    )
 
 
 def few_spot_prices(request: Request, front: Front) -> Response:

@@ -340,8 +340,8 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
             yield f"spot prices are not known: nodes of {names} may be spot and then cost less"
         else:
             yield (
-                f"nodes of {names} may be spot: at the least spot price of each, all nodes cost {dollars(least)} an hour, "
-                "but Karpenter prefers types with capacity to those with the least price"
+                f"nodes of {names} may be spot: at the least spot price of each, all nodes cost {dollars(least)} an"
+                " hour, but Karpenter prefers types with capacity to those with the least price"
             )
     reserved = [p for p in used.values() if "reserved" in p.resolution.folded.get(CAPACITY_TYPE).values]
     if reserved:

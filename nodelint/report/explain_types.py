@@ -77,7 +77,9 @@ def launch_order(resolution: Resolution) -> list[JsonLine] | None:
     names = catalog.names_in(left)
     if not any(requirement.min_values is not None for requirement in resolution.folded):
         names = [name for name in names if not is_rare(name, catalog)] or names
-    priced = [(price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None]
+    priced = [
+        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+    ]
     chosen = sorted(priced)[: resolution.most_launched]
     return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
 
@@ -103,12 +105,18 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return
     names = catalog.names_in(resolution.launchable & ready(resolution))
-    priced = [(price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None]
+    priced = [
+        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+    ]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
     if count is None:
         heads = ("", "price", "vCPU", "memory", *(f"pods: {what}" for what in _SHOWN[:-1]), "pods", "image")
         rows.insert(0, heads)
-        rows += [_row(resolution, None, name, True) for name in names if resolution.price_in(name, resolution.price_region) is None]
+        rows += [
+            _row(resolution, None, name, True)
+            for name in names
+            if resolution.price_in(name, resolution.price_region) is None
+        ]
     yield from _table(rows)
     if len(priced) < len(names) and count is not None:
         without = [name for name in names if resolution.price_in(name, resolution.price_region) is None]

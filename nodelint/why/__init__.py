@@ -199,6 +199,6 @@ def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> It
             yield f"prices: on demand in {region}{of_day}"
         else:
             yield (
-                f"nodelint has no prices of {region} (`nodelint refresh` asks): those of {used}{of_day} stand in for them, and a comparison of"
-                " instance families is not known"
+                f"nodelint has no prices of {region} (`nodelint refresh` asks): those of {used}{of_day} stand in for"
+                " them, and a comparison of instance families is not known"
             )

@@ -887,15 +887,17 @@ def test_a_timeout_ends_the_command_with_code_1_and_the_nodes_it_left_out(
     monkeypatch.setenv("NODELINT_NOW", NOW)
     clock = count(0.0, 0.01)  # each look at it takes a hundredth of a second
     monkeypatch.setattr("nodelint.base.budget.monotonic", lambda: next(clock))
-    done = CliRunner().invoke(cli, ["why", "dump.json", "--format", "json", "--timeout", "1s"], catch_exceptions=False)
-    assert (done.exit_code, done.stderr) == (1, "nodelint: not all is judged: the time that `--timeout 1s` gives was used up\n")
+    command = ["why", "dump.json", "--format", "json", "--timeout"]
+    done = CliRunner().invoke(cli, [*command, "1s"], catch_exceptions=False)
+    late = "nodelint: not all is judged: the time that `--timeout 1s` gives was used up\n"
+    assert (done.exit_code, done.stderr) == (1, late)
     report = json.loads(done.stdout)
     SCHEMA.validate(report)
     judged = [answer["node"] for answer in report["nodes"]]
     (gap,) = report["gaps"]
     assert judged and gap["nodes"] and sorted([*judged, *gap["nodes"]]) == sorted(names)
     RUN.begin()
-    assert CliRunner().invoke(cli, ["why", "dump.json", "--format", "json", "--timeout", "1h"]).exit_code == 0
+    assert CliRunner().invoke(cli, [*command, "1h"]).exit_code == 0
 
 
 @pytest.mark.parametrize(

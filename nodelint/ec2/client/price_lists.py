@@ -97,7 +97,8 @@ def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise MalformedAnswer from error
     return [
-        OwnedRecord(SpotPrice(f"{name}/{zone}", name, zone, _text(found[name, zone][1]))) for name, zone in sorted(found)
+        OwnedRecord(SpotPrice(f"{name}/{zone}", name, zone, _text(found[name, zone][1])))
+        for name, zone in sorted(found)
     ]
 
 
