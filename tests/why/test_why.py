@@ -867,9 +867,13 @@ def test_a_static_pool_whose_limit_is_below_its_replicas(explain_nodes: Any) -> 
 def test_each_format_says_which_nodes_a_timeout_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     dump = read_dump([("dump.json", kubectl_list(_cluster(node(), node("node-b"), pod())))])
     known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
-    late = iter([False, True])
+    objects = read_objects(dump, "cluster.yaml")
+    late = iter([True])  # before the pods are read
     monkeypatch.setattr(RUN, "is_over", lambda: next(late, True))
-    answers = explain(dump, read_objects(dump, "cluster.yaml"), [], known)
+    (gap,) = explain(dump, objects, [], known).gaps
+    assert gap.nodes == ("node-a", "node-b")
+    late = iter([False, False])  # not before these, and not before the first node
+    answers = explain(dump, objects, [], known)
     assert [answer.name for answer in answers.nodes] == ["node-a"]
     report = why_json(answers)
     SCHEMA.validate(report)
