@@ -101,6 +101,9 @@ class Response(NamedTuple):
     promised: int | None = None
 
 
+_SPEAKING_JSON = ("ssm", "pricing")
+"""Services whose answers are JSON."""
+
 Step = Callable[[Request, "Front"], Response | None]
 """What to do with a call; None passes it on to moto."""
 
@@ -114,7 +117,7 @@ def error(code: str, status: int = 400) -> Step:
 
     def step(request: Request, front: Front) -> Response:
         message = "User: arn:aws:iam::123456789012:user/dev is not authorized, or whatever it is"
-        if request.service == "ssm":
+        if request.service in _SPEAKING_JSON:
             return Response(status, json.dumps({"__type": code, "message": message}).encode())
         inner = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
         if request.service == "ec2":
@@ -208,7 +211,64 @@ def few_offerings(request: Request, front: Front) -> Response:
     return listed("InstanceTypeOfferings", few)(request, front) or Response(500, b"")
 
 
-_USUAL: dict[str, Step] = {"DescribeInstanceTypes": few_types, "DescribeInstanceTypeOfferings": few_offerings}
+PRICES = {"c5.large": "0.0970000000", "c6g.xlarge": "0.1552000000", "m5.large": "0.1150000000"}
+"""What the price list of the front says of some types; moto has none."""
+
+
+def priced_product(name: str, usd: str) -> str:
+    """An entry of the price list, as AWS writes it: with its reservations, whose hours cost nothing."""
+    units = {
+        "a.b.c": {"unit": "Hrs", "pricePerUnit": {"USD": usd}},
+        "a.b.d": {"pricePerUnit": {"USD": "0.0000000000"}},
+    }
+    reserved = {"r": {"priceDimensions": {"r.x": {"pricePerUnit": {"USD": "0.0100000000"}}}}}
+    return json.dumps(
+        {
+            "product": {"productFamily": "Compute Instance", "attributes": {"instanceType": name}, "sku": "A"},
+            "serviceCode": "AmazonEC2",
+            "terms": {"OnDemand": {"a.b": {"priceDimensions": units}}, "Reserved": reserved},
+        }
+    )
+
+
+def few_prices(request: Request, front: Front) -> Response:
+    """The price list, in pages of two; of bare metal nothing."""
+    wanted = {entry["Field"]: entry["Value"] for entry in request.fields["Filters"]}
+    entries = [priced_product(*price) for price in PRICES.items()] if wanted["tenancy"] == "Shared" else []
+    start = int(request.fields.get("NextToken", 0))
+    more = {"NextToken": str(start + 2)} if start + 2 < len(entries) else {}
+    return Response(
+        200, rendered(request, {"FormatVersion": "aws_v1", "PriceList": entries[start : start + 2], **more})
+    )
+
+
+def few_spot_prices(request: Request, front: Front) -> Response:
+    """Spot prices of two types, a newer one among them, and of one zone an older one that comes last."""
+    rows = [
+        ("c5.large", "a", "0.031", "2026-11-20T11:00:00Z"),
+        ("m5.large", "a", "0.050", "2026-11-20T11:00:00Z"),
+        ("m5.large", "b", "0.040", "2026-11-20T11:00:00Z"),
+        ("m5.large", "b", "0.900", "2026-11-19T11:00:00Z"),
+    ]
+    prices = [
+        {
+            "InstanceType": name,
+            "AvailabilityZone": f"{request.region}{zone}",
+            "SpotPrice": usd,
+            "Timestamp": at,
+            "ProductDescription": "Linux/UNIX",
+        }
+        for name, zone, usd, at in rows
+    ]
+    return listed("SpotPriceHistory", prices)(request, front) or Response(500, b"")
+
+
+_USUAL: dict[str, Step] = {
+    "DescribeInstanceTypes": few_types,
+    "DescribeInstanceTypeOfferings": few_offerings,
+    "GetProducts": few_prices,
+    "DescribeSpotPriceHistory": few_spot_prices,
+}
 
 
 @cache
@@ -219,8 +279,8 @@ def _model(service: str) -> Any:
 
 
 def rendered(request: Request, result: Mapping[str, Any]) -> bytes:
-    """The body of an answer: JSON for SSM, XML by the service's model for EC2."""
-    if request.service == "ssm":
+    """The body of an answer: JSON for SSM and the price list, XML by the service's model for EC2."""
+    if request.service in _SPEAKING_JSON:
         return json.dumps(result).encode()
     shape = _model(request.service).operation_model(request.operation).output_shape
     inner = _members(shape, result)
@@ -296,7 +356,7 @@ class Front:
             usual = [_USUAL.get(request.operation, passed)]
             steps = self._steps.get(request.operation) or self._steps.get("*") or usual
             step = steps.pop(0) if len(steps) > 1 else steps[0]
-        kind = "application/x-amz-json-1.1" if request.service == "ssm" else "text/xml"
+        kind = "application/x-amz-json-1.1" if request.service in _SPEAKING_JSON else "text/xml"
         response = step(request, self)
         if response is not None:
             return response, kind

@@ -12,6 +12,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.commands import now, say, stop, watch_progress
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
+from nodelint.ec2.client.price_lists import price_questions
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import gather_all
 from nodelint.ec2.snapshot import Answer, Question, Region, Reply, Snapshot
@@ -64,13 +65,19 @@ def ask_region(
     classes: Sequence[ClassesAt],
     old: Snapshot | None,
     limits: Mapping[FactKind, timedelta],
+    prices: bool = False,
 ) -> Brought:
-    """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked."""
+    """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked.
+
+    The `prices` of the region are asked for where they are wanted.
+    """
     new: dict[Question, Answer] = {}
     ask = account.region(name)
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def remembered(these: Sequence[Question]) -> Reply:
+        these = [*these, *wanted]  # side by side with the first that are asked
+        wanted.clear()
         try:
             reply = ask(these)
         except aws.CannotAsk as error:
@@ -83,7 +90,11 @@ def ask_region(
         return reply
 
     known = _known(ask, name, old, limits)
+    answered = known.answers if known is not None else {}
+    wanted = [question for question in price_questions(name) if question not in answered] if prices else []
     reply = gather_all(remembered, name, classes, known)
+    if wanted:
+        reply = reply._replace(region=reply.region.merged(remembered(()).region))
     return Brought(reply, new)
 
 

@@ -31,6 +31,7 @@ from nodelint.commands import (
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.config.session import Session
+from nodelint.model.fact_kinds import PRICE_KINDS
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _LISTED = 20
 _EXIT = """
 \b
 Exit codes:
-  0  everything was answered
+  0  everything was answered, prices aside
   2  wrong usage or configuration, or a file that could not be read or written
   3  an error in nodelint itself
   4  something was not answered, and trying again may help
@@ -100,7 +101,7 @@ def command(
     print_policy: bool,
     **flags: Unpack[RefreshFlags],
 ) -> None:
-    """Ask AWS for the facts that the manifests need: images, instance types, subnets and the like.
+    """Ask AWS for the facts that the manifests need: images, instance types, subnets, prices and the like.
 
     `nodelint check` and `nodelint explain` then use the answers offline. Answers in the cache expire; a file
     that --output writes does not. nodelint changes nothing in AWS.
@@ -263,7 +264,7 @@ def _ask(
         try:
             for name in dict.fromkeys(regions or (region_of(aws, settings),)):
                 begun, calls = monotonic(), sum(aws.calls.values())
-                brought = ask_region(aws, name, classes, snapshot, limits)
+                brought = ask_region(aws, name, classes, snapshot, limits, prices=not catalog)
                 seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
                 askings.append(Asking(brought.reply.region, brought.new, made, seconds))
                 if not brought.fruitless:
@@ -319,7 +320,10 @@ def _end(
     else:
         echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
     failures = [
-        (a.failed or "", a.transient) for asking in askings for a in asking.new.values() if a.failed is not None
+        (a.failed, a.transient)
+        for asking in askings
+        for question, a in asking.new.items()
+        if a.failed is not None and question.kind not in PRICE_KINDS
     ]
     failures += [asking.refusal for asking in askings if asking.refusal]
     if bad:

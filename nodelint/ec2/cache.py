@@ -25,7 +25,7 @@ from nodelint.ec2.snapshot import (
 from nodelint.files import safe_read
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, repository
-from nodelint.model.fact_kinds import FACT_KINDS, FactKind
+from nodelint.model.fact_kinds import FACT_KINDS, PRICE_KINDS, FactKind
 
 TYPE_CHECKING = False
 
@@ -37,7 +37,8 @@ def time_to_live() -> dict[FactKind, timedelta]:
     """How long a cached fact of each kind is used and not asked again: about as long as the controller keeps it."""
     from datetime import timedelta
 
-    hours: dict[FactKind, int] = {"instance-types": 12, "offerings": 12, "parameters": 1}
+    half_a_day = dict.fromkeys(("instance-types", "offerings", *PRICE_KINDS), 12)
+    hours: dict[FactKind, int] = {**half_a_day, "parameters": 1}
     return {kind: timedelta(hours=hours[kind]) if kind in hours else timedelta(minutes=5) for kind in FACT_KINDS}
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import DATA, table
 from nodelint.ec2.label_columns import LabelColumns, types_by_value
 from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled, read_columns
@@ -53,6 +54,15 @@ _PRICES = "on-demand prices"
 """What the sources of prices call them."""
 
 
+class RegionPrices(NamedTuple):
+    """What a region answered about prices: of what day, USD an hour by type, and those of spot by type and zone."""
+
+    region: str
+    date: str
+    on_demand: Mapping[str, float]
+    spot: Mapping[str, Mapping[str, float]]
+
+
 class Catalog:
     """Every instance type with the labels that one Karpenter release gives it.
 
@@ -65,6 +75,7 @@ class Catalog:
         "_keys",
         "_names",
         "_notes",
+        "_regional",
         "_selected",
         "_snapshot",
         "_values",
@@ -80,11 +91,13 @@ class Catalog:
         release: Version = NEWEST,
         windows_build: str | None = None,
         written: LabelColumns | None = None,
+        regional: RegionPrices | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._version = release
         self._windows_build = windows_build
         self._written = LabelColumns(snapshot) if written is None else written
+        self._regional = regional
         self._names = self._written.names
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
         self._values: dict[str, dict[str, TypeSet]] = {}
@@ -119,7 +132,9 @@ class Catalog:
             return self
         view = self._views.get(release)
         if view is None:
-            view = self._views[release] = Catalog(self._snapshot, release, self._windows_build, self._written)
+            view = self._views[release] = Catalog(
+                self._snapshot, release, self._windows_build, self._written, self._regional
+            )
         return view
 
     def on_windows(self, build: str) -> Catalog:
@@ -127,7 +142,7 @@ class Catalog:
 
         amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
         """
-        return Catalog(self._snapshot, self._version, build, self._written)
+        return Catalog(self._snapshot, self._version, build, self._written, self._regional)
 
     def extended(self, newer: Snapshot) -> Catalog:
         """These types and those of another snapshot, whose row counts where both have one.
@@ -138,6 +153,10 @@ class Catalog:
         from nodelint.ec2.merge import joined
 
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
+
+    def with_prices(self, prices: RegionPrices) -> Catalog:
+        """The same types with the prices that a region answered."""
+        return Catalog(self._snapshot, self._version, self._windows_build, self._written, prices)
 
     @property
     def version(self) -> Version:
@@ -332,6 +351,9 @@ class Catalog:
 
     def prices(self, region: str = "us-east-1") -> tuple[float | None, ...]:
         """The price of each type, in the order of names: what `TypeSet.select` takes."""
+        regional = self._regional
+        if regional is not None and regional.region == region and regional.on_demand:
+            return self.remembered("prices of the region", lambda: tuple(map(regional.on_demand.get, self._names)))
         regions = self._snapshot.priced
         if region.startswith("cn-") or not regions:
             return (None,) * len(self._names)
@@ -339,13 +361,25 @@ class Catalog:
 
     def prices_are_of(self, region: str | None) -> str:
         """The region whose prices stand for those of a region, or of an unknown one."""
-        return region if region is not None and region in self._snapshot.priced else "us-east-1"
+        known = region is not None and (region in self._snapshot.priced or self._is_answered(region))
+        return region if known and region is not None else "us-east-1"
+
+    def _is_answered(self, region: str | None) -> bool:
+        regional = self._regional
+        return regional is not None and regional.region == region and bool(regional.on_demand)
 
     def prices_date(self, region: str | None) -> str | None:
         """The day that the prices of a region are of; None where no source of them states one."""
+        if self._regional is not None and self._is_answered(region):
+            return self._regional.date
         of_gov = self.prices_are_of(region).startswith("us-gov-")
         days = [s.date for s in self.sources if s.facts == _PRICES and ("us_gov" in s.origin) == of_gov]
         return max(days, default=None)
+
+    @property
+    def answered_prices(self) -> RegionPrices | None:
+        """What the region of a run answered about prices; None where it was not asked."""
+        return self._regional
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.

@@ -25,7 +25,7 @@ from nodelint.ec2.snapshot import (
     account_hash,
     pruned_owners,
 )
-from nodelint.model.fact_kinds import FactKind
+from nodelint.model.fact_kinds import PRICE_KINDS, FactKind
 from nodelint.model.messages import short
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.catalog import Catalog, RegionPrices
 
 WORDS: dict[FactKind, str] = {
     "instance-types": "instance types",
@@ -47,6 +47,8 @@ WORDS: dict[FactKind, str] = {
     "instance-profiles": "instance profiles",
     "roles": "roles",
     "volume-encryption": "encryption by default",
+    "prices": "prices on demand",
+    "spot-prices": "spot prices",
 }
 """Each kind of fact as a message calls it."""
 
@@ -214,7 +216,23 @@ class AwsFacts:
         from nodelint.ec2.catalog import Catalog
 
         bundled = Catalog.bundled()
-        return bundled if self.snapshot is None else bundled.extended(self.snapshot)
+        known = bundled if self.snapshot is None else bundled.extended(self.snapshot)
+        prices = self._prices()
+        return known if prices is None else known.with_prices(prices)
+
+    def _prices(self) -> RegionPrices | None:
+        """The prices that the region answered, however old: their day is said. None where it answered none."""
+        region = self.region
+        days = [a.at[:10] for q, a in region.answers.items() if q.kind in PRICE_KINDS and a.found] if region else []
+        if region is None or not days:
+            return None
+        from nodelint.ec2.catalog import RegionPrices
+
+        spot: dict[str, dict[str, float]] = {}
+        for price in region.spot_prices.values():
+            spot.setdefault(price.type, {})[price.zone] = float(price.usd)
+        on_demand = {name: float(price.usd) for name, price in region.prices.items()}
+        return RegionPrices(region.name, min(days), on_demand, spot)
 
     @property
     def _known_region(self) -> Region:

@@ -19,10 +19,12 @@ from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit
 from nodelint.model.keys import CAPACITY_TYPE, CPU, MEMORY
 from nodelint.model.messages import counted
+from nodelint.model.money import dollars
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.ec2.type_set import TypeSet
     from nodelint.karpenter.resolve.node_size import Resources
 
 MOST_PODS = 50_000
@@ -32,7 +34,8 @@ MOST_PODS = 50_000
 class NodeCost(NamedTuple):
     """Nodes of one pool and one type: the cheapest on demand that holds the pods, None if no price is known.
 
-    `price` is of one node for an hour, in USD, with the fee of EKS Auto Mode.
+    `price` is of one node for an hour, in USD, with the fee of EKS Auto Mode; `spot` is the least that it can be as
+    spot, None where AWS answered no such price.
     """
 
     pool: EmptyPool
@@ -42,6 +45,14 @@ class NodeCost(NamedTuple):
     cpu: int
     memory: int
     static: bool = False
+    spot: float | None = None
+
+    @property
+    def least_price(self) -> float | None:
+        """The price of one node for an hour if it is spot where that costs less; None where that is not known."""
+        if "spot" not in self.pool.resolution.capacity_types:
+            return self.price
+        return None if self.price is None or self.spot is None else min(self.price, self.spot)
 
 
 class Bill(NamedTuple):
@@ -74,6 +85,13 @@ class Bill(NamedTuple):
     def hourly(self) -> float:
         """USD an hour for all nodes whose price is known."""
         return sum(node.price * node.number for node in self.nodes if node.price is not None)
+
+    @property
+    def least_hourly(self) -> float | None:
+        """USD an hour if nodes are spot where their pool has spot; None where the price of one is not known."""
+        prices = [(node.least_price, node.number) for node in self.nodes]
+        known = [price * number for price, number in prices if price is not None]
+        return sum(known) if len(known) == len(prices) else None
 
     @property
     def cpus(self) -> int:
@@ -206,14 +224,15 @@ class _Reckoning:
 
     def bill(self) -> Bill:
         """The bill."""
-        lines: dict[tuple[int, str | None], NodeCost] = {}
+        lines: dict[tuple[int, str | None, float | None], NodeCost] = {}
         for node in self._packing.nodes:
             price, name = cheapest_node(node.pool, node)
-            key = id(node.pool), name
+            spot = _spot_price(node.pool, node.types)
+            key = id(node.pool), name, spot
             if key in lines:
                 lines[key] = lines[key]._replace(number=lines[key].number + 1)
             else:
-                lines[key] = NodeCost(node.pool, name, price, 1, *_size_of(node.pool, name))
+                lines[key] = NodeCost(node.pool, name, price, 1, *_size_of(node.pool, name), spot=spot)
             if name is not None and price is not None:
                 self._divide(node, name, price)
         pods = sum(node.pods for node in self._packing.nodes)
@@ -253,6 +272,16 @@ def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[fl
     return (None, None) if found is None else (found[0] * (1 + surcharge_of(pool)), found[1])
 
 
+def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
+    """The least that a node of some types costs an hour as spot; None where the pool has no spot, or no price."""
+    resolution = pool.resolution
+    if "spot" not in resolution.capacity_types:
+        return None
+    price = resolution.spot_price(types & resolution.launchable)
+    fee = surcharge_of(pool) * (cheapest_node(pool)[0] or 0.0) / (1 + surcharge_of(pool))
+    return None if price is None else price + fee
+
+
 def surcharge_of(pool: EmptyPool) -> float:
     """The part of the price on demand that EKS Auto Mode takes on top."""
     part: float = table("auto_mode")["fee"]["part"] if pool.is_of_auto_mode else 0.0
@@ -272,7 +301,8 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
         count = _static_count(pool)
         if count:
             price, name = cheapest_node(pool)
-            yield NodeCost(pool, name, price, count, *_size_of(pool, name), static=True)
+            spot = _spot_price(pool, pool.candidates)
+            yield NodeCost(pool, name, price, count, *_size_of(pool, name), static=True, spot=spot)
 
 
 def _static_count(pool: EmptyPool) -> int | None:
@@ -292,19 +322,27 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
     resolution = pools[0].resolution if pools else None
     if resolution is None:
         return "us-east-1", None
-    return resolution.catalog.prices_are_of(resolution.region), resolution.catalog.prices_date(resolution.region)
+    region = resolution.price_region
+    return resolution.catalog.prices_are_of(region), resolution.catalog.prices_date(region)
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
-    region = tree.pools[0].resolution.region if tree.pools else None
+    region = tree.pools[0].resolution.price_region if tree.pools else None
     if region is not None and tree.pools[0].resolution.catalog.prices_are_of(region) != region:
-        yield f"no prices are known of {region}: those of us-east-1 stand in for them"
+        yield f"no prices are known of {region}: those of us-east-1 stand in for them; `nodelint refresh` asks"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})
     if spot:
         names = ", ".join(spot[:3]) + (", …" if len(spot) > 3 else "")
-        yield f"spot prices are not known: nodes of {names} may be spot and then cost less"
+        least = bill.least_hourly if bill is not None else None
+        if least is None:
+            yield f"spot prices are not known: nodes of {names} may be spot and then cost less"
+        else:
+            yield (
+                f"nodes of {names} may be spot: at the least spot price of each, all nodes cost {dollars(least)} an"
+                " hour, but Karpenter prefers types with capacity to those with the least price"
+            )
     reserved = [p for p in used.values() if "reserved" in p.resolution.folded.get(CAPACITY_TYPE).values]
     if reserved:
         yield "capacity reservations are paid whether they are used or not: their nodes count as on demand"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
@@ -29,6 +30,7 @@ class EditedTexts:
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, tuple[Edit, ...]], Source] = {}
+        self._dropped = 0
 
     def read(self, source: Source, edits: Sequence[Edit]) -> Source:
         """A file with edits made, to be judged and not to be edited: what no edit touches stays as it was read."""
@@ -36,6 +38,22 @@ class EditedTexts:
         if key not in self._read:
             self._read[key] = reread_edited(source, key[1])
         return self._read[key]
+
+    def list_keys(self) -> frozenset[object]:
+        """What is kept now."""
+        return frozenset(self._read)
+
+    def forget_others(self, kept: frozenset[object]) -> None:
+        """Keep no more than some of the texts: each has a tree of its own, many times as large as it."""
+        dropped = [key for key in self._read if key not in kept]
+        self._dropped += sum(len(self._read.pop(key).text) for key in dropped)
+        if self._dropped > _MOST_DROPPED:
+            self._dropped = 0
+            gc.collect()  # a tree is a cycle: its nodes know their source, which knows them
+
+
+_MOST_DROPPED = 4_000_000
+"""Characters of texts that are dropped before their memory is looked for: less is not worth the time."""
 
 
 def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | None = None) -> Report:

@@ -76,7 +76,7 @@ class Prover:
         self._first: Inventory | None = None
         self._inventory: Inventory | None = None
         self._known: list[int] = []
-        self._edited = EditedTexts()
+        self.edited = EditedTexts()
         self.following: set[Mark] = set()
         """What follows fixes that are offered all the same: nothing that is as bad as what they put right."""
 
@@ -89,7 +89,7 @@ class Prover:
     def offered(self, sources: Sequence[Source], report: Report) -> Report:
         """The report with what a run offers: fixes that break no file, and of these those that hold."""
         if any(result.fixable for result in report.results):
-            report = applicable(sources, report, self._edited)
+            report = applicable(sources, report, self.edited)
         return self(sources, report)
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
@@ -101,9 +101,9 @@ class Prover:
         if inventory is None or self._known != [*map(id, sources)]:
             inventory = self._build_changed(sources)
         self._first = self._first or inventory
-        trials = Trials(sources, self._request, inventory, self._build_changed, self._edited)
+        trials = Trials(sources, self._request, inventory, self._build_changed, self.edited)
         proven = _Run(self, trials, report, places).prove()
-        self._edited = EditedTexts()
+        self.edited = EditedTexts()
         return proven
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
@@ -122,7 +122,7 @@ class Prover:
         if unsafe or self._find_moved is None or self._first is None:
             return True
         inventory = self._build_changed(sources)
-        first = Trials(self._first.files, self._request, self._first, self._build_changed, self._edited)
+        first = Trials(self._first.files, self._request, self._first, self._build_changed, self.edited)
         changed = first.compare(inventory)
         return not self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
@@ -157,10 +157,12 @@ class _Run:
         self._built = 0
 
     def prove(self) -> Report:
-        offers = self._list_offers()
+        offers, edited = self._list_offers(), self._prover.edited
+        kept = edited.list_keys()
         for part in (True, False):
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
+                edited.forget_others(kept)
         if not self._why and not self._moved and not self._follows:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))

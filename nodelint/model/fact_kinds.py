@@ -19,10 +19,15 @@ if TYPE_CHECKING:
         "instance-profiles",
         "roles",
         "volume-encryption",
+        "prices",
+        "spot-prices",
     ]
     """What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
 else:
     FactKind = str
+
+PRICE_KINDS: tuple[FactKind, ...] = ("prices", "spot-prices")
+"""What no rule needs: without them the prices that come with nodelint are used."""
 
 FACT_KINDS: tuple[FactKind, ...] = (
     "instance-types",
@@ -36,4 +41,6 @@ FACT_KINDS: tuple[FactKind, ...] = (
     "instance-profiles",
     "roles",
     "volume-encryption",
+    "prices",
+    "spot-prices",
 )

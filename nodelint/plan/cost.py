@@ -118,5 +118,5 @@ def _open_points(cost: PlanCost) -> Iterator[str]:
     yield "savings plans and discounts"
     yield "spot prices"
     if cost.region is not None and cost.region != cost.price_region:
-        yield f"the prices of {cost.region}"
+        yield f"the prices of {cost.region} (`nodelint refresh` asks)"
     yield "how many nodes run" if cost.after is None else "how far workloads scale and what consolidation saves"

@@ -163,6 +163,7 @@ def _bill_json(bill: Bill) -> dict[str, Any]:
         "cpu": bill.cpus,
         "memoryMiB": bill.memory_mib,
         "pricePerHour": round(bill.hourly, 6) if known else None,
+        "leastPricePerHourWithSpot": None if bill.least_hourly is None else round(bill.least_hourly, 6),
         "pricePerMonth": round(bill.hourly * HOURS_A_MONTH, 2) if known else None,
         "nodesWithoutPrice": bill.unpriced,
         "requested": {

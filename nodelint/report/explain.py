@@ -30,7 +30,6 @@ from nodelint.report.explain_facts import (
     zones,
 )
 from nodelint.report.explain_types import (
-    REGION,
     TypeRows,
     is_rare,
     launch_order,
@@ -452,8 +451,10 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
     if of_region is not None:
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
-    prices = [source for source in catalog.sources if "price" in source.facts]
-    if prices:
-        yield from wrap(f"Prices: on demand in {REGION}, USD, {prices[0].date}; yours may differ.", width, "")
+    region = resolution.price_region
+    used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+    if day is not None:
+        lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""
+        yield from wrap(f"Prices: on demand in {used}, USD, {day}; yours may differ{lacking}.", width, "")
     origin, date = image_provenance()
     yield from wrap(f"Images: {origin}, {date}.", width, "")

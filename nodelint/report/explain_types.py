@@ -14,9 +14,6 @@ from nodelint.model.keys import CPU, MEMORY
 from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import wrap
 
-REGION = "us-east-1"
-"""The region whose on-demand prices are shown."""
-
 _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 """What pods can use of each type, in the columns of the table."""
 
@@ -51,7 +48,7 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
     """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
     catalog = resolution.catalog
     return {
-        "pricePerHour": resolution.price_in(name, REGION),
+        "pricePerHour": resolution.price_in(name, resolution.price_region),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
         "allocatable": _allocatable(resolution, name),
@@ -80,7 +77,9 @@ def launch_order(resolution: Resolution) -> list[JsonLine] | None:
     names = catalog.names_in(left)
     if not any(requirement.min_values is not None for requirement in resolution.folded):
         names = [name for name in names if not is_rare(name, catalog)] or names
-    priced = [(price, name) for name in names if (price := resolution.price_in(name, REGION)) is not None]
+    priced = [
+        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+    ]
     chosen = sorted(priced)[: resolution.most_launched]
     return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
 
@@ -106,15 +105,21 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return
     names = catalog.names_in(resolution.launchable & ready(resolution))
-    priced = [(price, name) for name in names if (price := resolution.price_in(name, REGION)) is not None]
+    priced = [
+        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+    ]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
     if count is None:
         heads = ("", "price", "vCPU", "memory", *(f"pods: {what}" for what in _SHOWN[:-1]), "pods", "image")
         rows.insert(0, heads)
-        rows += [_row(resolution, None, name, True) for name in names if resolution.price_in(name, REGION) is None]
+        rows += [
+            _row(resolution, None, name, True)
+            for name in names
+            if resolution.price_in(name, resolution.price_region) is None
+        ]
     yield from _table(rows)
     if len(priced) < len(names) and count is not None:
-        without = [name for name in names if resolution.price_in(name, REGION) is None]
+        without = [name for name in names if resolution.price_in(name, resolution.price_region) is None]
         listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
         yield from wrap(f"price not known: {listed}", width, "  ")
 

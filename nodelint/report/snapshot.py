@@ -18,7 +18,7 @@ from nodelint.ec2.snapshot import (
     Snapshot,
     Subnet,
 )
-from nodelint.model.fact_kinds import FACT_KINDS, FactKind
+from nodelint.model.fact_kinds import FACT_KINDS, PRICE_KINDS, FactKind
 from nodelint.model.messages import counted
 from nodelint.report.summary import utc
 
@@ -59,6 +59,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
         passes = new[questions[0]].transient
         rules = [name for name, kinds in needs.items() if kind in kinds]
         costs = f"; will be skipped: {', '.join(rules)}" if rules else ""
+        costs = "; costs are reckoned without them" if kind in PRICE_KINDS else costs
         many = f" ({len(questions):,} questions)" if len(questions) > 1 else ""
         lines.append(f"  not answered: {WORDS[kind]}{many}: {why}{', which may pass' if passes else ''}{costs}")
     return "\n".join(map(printable, lines))
@@ -310,6 +311,8 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("groups", "security groups", lambda group: f"{group.name}  {group.vpc}"),
     ("reservations", "capacity reservations", lambda r: f"{r.type}  {r.zone}  {r.state}  {r.free} free"),
     ("placements", "placement groups", lambda group: f"{group.name}  {group.strategy}  {group.state}"),
+    ("prices", "prices on demand", lambda price: f"{price.usd} USD an hour"),
+    ("spot_prices", "spot prices", lambda price: f"{price.usd} USD an hour"),
     ("offerings", "offered instance types", lambda o: f"{', '.join(o.zones)}  {', '.join(o.capacity)}"),
 )
 """Field of Region, what stands in it, and what is printed of one thing beside its id."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from nodelint.base.budget import RUN
+from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
@@ -71,7 +71,10 @@ def explain(
         found.of_cluster,
         dump.has_kind("PersistentVolume"),
     )
-    read_shapes(cluster.pods, volumes, known.release)
+    try:
+        read_shapes(cluster.pods, volumes, known.release)
+    except BudgetSpent:
+        return _all_left_out(dump, cluster, resolutions, known, wanted)
     daemons = find_daemons(found, cluster.pods)
     cluster.count_free(daemons)
     examiners = _Examiners(dump, cluster, resolutions, [daemon.daemon for daemon in daemons], known)
@@ -95,6 +98,20 @@ def explain(
         gaps,
         examiners.work,
     )
+
+
+def _all_left_out(
+    dump: Dump,
+    cluster: ClusterState,
+    resolutions: Sequence[Resolution],
+    known: Known,
+    wanted: Callable[[NodeState], bool],
+) -> Answers:
+    """Return that no node is judged, as the time was over before the pods were read."""
+    names = tuple(state.name for state in cluster.nodes if wanted(state))
+    notes = (*_notes(dump, cluster), *_price_notes(cluster, resolutions))
+    gaps = (AnswerGap(RUN.late_reason, names),) if names else ()
+    return Answers((), known.now, str(known.release), known.release_from, notes, (_UNSAID,), gaps)
 
 
 class _Examiners:
@@ -199,6 +216,6 @@ def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> It
             yield f"prices: on demand in {region}{of_day}"
         else:
             yield (
-                f"nodelint has no prices of {region}: those of {used}{of_day} stand in for them, and a comparison of"
-                " instance families is not known"
+                f"nodelint has no prices of {region} (`nodelint refresh` asks): those of {used}{of_day} stand in for"
+                " them, and a comparison of instance families is not known"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from nodelint.base.budget import RUN
 from nodelint.fit.pods import pod_of
 from nodelint.fit.volumes import Volumes
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
@@ -115,6 +116,7 @@ def _workloads(specs: Iterable[Plain]) -> list[Workload]:
     found = [o for o in objects(source, more=True) if isinstance(o, Workload)]
     if len(found) == len(written):
         return found
+    RUN.check_time()  # what is left out at the deadline is no pod that asks for nothing
     # One of them cannot be read as YAML: each by itself, and that one as a pod that asks for nothing.
     return [_workload_alone(text_) for text_ in written]
 

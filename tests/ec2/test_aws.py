@@ -12,6 +12,7 @@ from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS, INSTANCE_TYP
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.client import Account, policy
+from nodelint.ec2.client.price_lists import price_questions
 from nodelint.ec2.instance_types import row, usage
 from nodelint.ec2.questions import DEFAULT_OWNERS, ENCRYPTION, EVERYWHERE
 from nodelint.ec2.snapshot import Answer, Offering, PlacementGroup, Question, Reply
@@ -345,7 +346,7 @@ def test_the_policy_allows_what_can_be_asked_and_no_more(front: aws.Front) -> No
     ):
         front.on(operation, aws.answer({key: []}))
     account = Account(NOW)
-    answers = account.region(HOME)([*EVERYWHERE, *ONE_OF_EACH.values()]).region.answers
+    answers = account.region(HOME)([*EVERYWHERE, *ONE_OF_EACH.values(), *price_questions(HOME)]).region.answers
     assert not [answer.failed for answer in answers.values() if answer.failed]
     statements = policy()["Statement"]
     assert sorted(a for s in statements for a in s["Action"]) == sorted({*account.calls} - {"sts:GetCallerIdentity"})

@@ -82,7 +82,7 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     path = cached(project)
     lines = done.stdout.splitlines()
     assert lines[0].startswith("us-east-1 (account ")
-    assert "6 questions in 7 calls" in lines[0]
+    assert "9 questions in 11 calls" in lines[0]
     assert any(line.split() == ["subnets", "2", "found", "(1", "query)"] for line in lines)
     assert lines[-1] == f"Written to {path}. Next: nodelint check"
     snapshot = parse_snapshot(path.read_bytes())
@@ -100,10 +100,10 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     front.clear()
     done = nodelint("refresh", env=keys(front, NODELINT_NOW="2026-11-20T12:06:00Z"))
     assert "4 questions" in done.stdout
-    assert "2 known already" in done.stdout
+    assert "5 known already" in done.stdout
     assert not front.counted().keys() & _BY_REGION
     assert parse_snapshot(path.read_bytes()).rows == snapshot.rows
-    assert "6 questions" in nodelint("refresh", "--fresh", env=keys(front)).stdout
+    assert "9 questions" in nodelint("refresh", "--fresh", env=keys(front)).stdout
 
 
 def test_live_and_the_snapshot_that_it_leaves_say_the_same_byte_for_byte(
@@ -282,7 +282,7 @@ def test_a_manifest_that_cannot_be_read_is_said_and_the_others_are_asked_for(
     done = nodelint("refresh", env=keys(front))
     assert done.returncode == 2
     assert "broken.yaml:4:8: not asked for: " in done.stderr
-    assert "6 questions in 7 calls" in done.stdout
+    assert "9 questions in 11 calls" in done.stdout
 
 
 def test_each_class_is_asked_about_for_the_releases_of_its_folder(

@@ -52,7 +52,7 @@ IDENTITY = (
     f"<Account>{OWN}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>"
 )
 ROLE = "<GetRoleResponse><GetRoleResult><Role/></GetRoleResult></GetRoleResponse>"
-ASKED = 6
+ASKED = 9
 """Questions of the manifest: instance types, offerings, images, subnets, security groups, the role."""
 OF_EC2 = (
     "DescribeInstanceTypes",

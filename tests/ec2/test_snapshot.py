@@ -31,11 +31,13 @@ from nodelint.ec2.snapshot import (
     Offering,
     Origin,
     PlacementGroup,
+    Price,
     Question,
     Region,
     SecurityGroup,
     Snapshot,
     SnapshotError,
+    SpotPrice,
     Subnet,
     kept_images,
     parse_snapshot,
@@ -233,6 +235,7 @@ ids = st.text("abc-1", min_size=1, max_size=4)
 times = st.datetimes().map(lambda t: f"{t.year:04}-{t:%m-%dT%H:%M:%S}Z")
 counts = st.integers(0, 10_000)
 maybe = st.none() | words
+amounts = st.from_regex(r"[0-9]{1,6}(\.[0-9]{1,10})?", fullmatch=True)
 
 RECORDS: dict[str, st.SearchStrategy[Any]] = {
     "images": st.builds(
@@ -244,6 +247,8 @@ RECORDS: dict[str, st.SearchStrategy[Any]] = {
         CapacityReservation, ids, words, words, words, counts, words, words, maybe, st.none() | times
     ),
     "placements": st.builds(PlacementGroup, ids, words, words, words, counts),
+    "prices": st.builds(Price, ids, amounts),
+    "spot_prices": st.builds(SpotPrice, ids, words, words, amounts),
     "offerings": st.builds(
         Offering, ids, st.lists(words, max_size=2).map(tuple), st.lists(words, max_size=2).map(tuple)
     ),
@@ -442,7 +447,7 @@ def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> No
     region["at"] = "2026-11-20"
     region["asked"] = [
         {"ask": "subnets", "fuond": []},
-        {"ask": "prices", "found": []},
+        {"ask": "costs", "found": []},
         {"ask": "roles", "filters": [["a"]], "found": [], "failed": "denied", "transient": False},
     ]
     region["subnets"][0]["free"] = "1"
@@ -457,8 +462,8 @@ def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> No
         "9:10: `at` is `2026-11-20`, must be a time in UTC, ISO 8601 to the second, or an empty text",
         "11:5: `found` or `failed` and `transient` is missing",
         "13:6: unknown key `fuond`, did you mean `found`?",
-        "16:13: `ask` is `prices`, must be instance-types, offerings, images, parameters, subnets, security-groups, "
-        "capacity-reservations, placement-groups, instance-profiles, roles or volume-encryption",
+        "16:13: `ask` is `costs`, must be instance-types, offerings, images, parameters, subnets, security-groups, "
+        "capacity-reservations, placement-groups, instance-profiles, roles, volume-encryption, prices or spot-prices",
         "19:5: `found` and `failed` exclude each other",
         "22:7: an item of `filters` must have 2 items, not 1",
         "37:14: `free` must be a whole number, not `1`",
@@ -470,7 +475,7 @@ def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> No
 
 def test_of_many_faults_the_first_are_listed(tmp_path: Path) -> None:
     data: Any = copy.deepcopy(REAL)
-    data["regions"][0]["asked"] = [{"ask": "prices", "found": []}] * 50
+    data["regions"][0]["asked"] = [{"ask": "costs", "found": []}] * 50
     path = tmp_path / "facts.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UnusableSnapshot) as caught:

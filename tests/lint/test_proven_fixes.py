@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from nodelint.apiserver import Schemas
+from nodelint.cli import cli
 from nodelint.inventory import Inventory
-from nodelint.lint import autofix
+from nodelint.lint import autofix, broken_fixes
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
 from nodelint.lint.fix_trials import Trials, count_said
@@ -25,6 +29,7 @@ from nodelint.report.page import build_example, judge_example, read_example, tar
 from nodelint.rule.definition import bundled, load
 from nodelint.rule.examples import Example, examples
 from nodelint.text import Source
+from tests.manifests import pool as make_pool
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -409,3 +414,25 @@ resource "helm_release" "karpenter" {
     lines = nodelint("check", "--format", "concise", ".", cwd=tmp_path).stdout.splitlines()
     assert any("out-of-support" in line for line in lines)
     assert [line for line in lines if "wildcard-value" in line and line.endswith("[fix]")]
+
+
+def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten mistakes in each of four files are tried in ten rounds: the trees of one round live."""
+    files, mistakes = 4, 10
+    for number in range(files):
+        families = (f"karpenter.k8s.aws/instance-family In [z{number}x{n}]" for n in range(mistakes))
+        (tmp_path / f"{number}.yaml").write_text(make_pool(*families, name=f"p{number}"), encoding="utf-8")
+    read: list[int] = []
+    real = broken_fixes.reread_edited
+
+    def reread(*given: Any) -> Source:
+        source: Source = real(*given)
+        gc.collect()
+        read.append(sum(type(each) is Source for each in gc.get_objects()))
+        return source
+
+    monkeypatch.setattr(broken_fixes, "reread_edited", reread)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(cli, ["check", "."], catch_exceptions=False)
+    assert len(read) > files * 6, "there are rounds"
+    assert max(read) - read[0] <= files * 3

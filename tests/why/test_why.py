@@ -11,14 +11,17 @@ import os
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from nodelint.base.budget import RUN
+from nodelint.cli import cli
 from nodelint.model.releases import NEWEST
 from nodelint.report.why_html import why_html
 from nodelint.report.why_json import why_json
@@ -883,15 +886,41 @@ def test_a_static_pool_whose_limit_is_below_its_replicas(explain_nodes: Any) -> 
 def test_each_format_says_which_nodes_a_timeout_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     dump = read_dump([("dump.json", kubectl_list(_cluster(node(), node("node-b"), pod())))])
     known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
-    late = iter([False, True])
+    objects = read_objects(dump, "cluster.yaml")
+    late = iter([True])  # before the pods are read
     monkeypatch.setattr(RUN, "is_over", lambda: next(late, True))
-    answers = explain(dump, read_objects(dump, "cluster.yaml"), [], known)
+    (gap,) = explain(dump, objects, [], known).gaps
+    assert gap.nodes == ("node-a", "node-b")
+    late = iter([False, False])  # not before these, and not before the first node
+    answers = explain(dump, objects, [], known)
     assert [answer.name for answer in answers.nodes] == ["node-a"]
     report = why_json(answers)
     SCHEMA.validate(report)
     assert [gap["nodes"] for gap in report["gaps"]] == [["node-b"]]
     for text in (why_text(answers), why_markdown(answers), why_html(answers)):
         assert "1 node not judged" in " ".join(text.split()) and "node-b" in text
+
+
+def test_a_timeout_ends_the_command_with_code_1_and_the_nodes_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"node-{number}" for number in range(300)]
+    (tmp_path / "dump.json").write_text(kubectl_list(_cluster(*map(node, names), pod())), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NODELINT_NOW", NOW)
+    clock = count(0.0, 0.01)  # each look at it takes a hundredth of a second
+    monkeypatch.setattr("nodelint.base.budget.monotonic", lambda: next(clock))
+    command = ["why", "dump.json", "--format", "json", "--timeout"]
+    done = CliRunner().invoke(cli, [*command, "1s"], catch_exceptions=False)
+    late = "nodelint: not all is judged: the time that `--timeout 1s` gives was used up\n"
+    assert (done.exit_code, done.stderr) == (1, late)
+    report = json.loads(done.stdout)
+    SCHEMA.validate(report)
+    judged = [answer["node"] for answer in report["nodes"]]
+    (gap,) = report["gaps"]
+    assert judged and gap["nodes"] and sorted([*judged, *gap["nodes"]]) == sorted(names)
+    RUN.begin()
+    assert CliRunner().invoke(cli, [*command, "1h"]).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -911,7 +940,7 @@ def test_families_are_not_compared_by_prices_of_another_region(
 def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:
     for region, words in (
         ("us-east-1", "prices: on demand in us-east-1 of 20"),
-        ("eu-west-1", "nodelint has no prices of eu-west-1: those of us-east-1"),
+        ("eu-west-1", "nodelint has no prices of eu-west-1 (`nodelint refresh` asks): those of us-east-1"),
     ):
         labels = {"topology.kubernetes.io/region": region}
         objects = _cluster(node(zone=f"{region}a", labels=labels), pod())

@@ -39,6 +39,7 @@ from nodelint.ec2.client.calls import (
 )
 from nodelint.ec2.client.descriptions import OwnedRecord
 from nodelint.ec2.client.failures import CallFailure, CannotAsk, classify_failure, unreachable
+from nodelint.ec2.client.price_lists import pricing_region
 from nodelint.ec2.client.workers import Going, done
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import EVERYWHERE, Ask
@@ -113,7 +114,13 @@ class Account:
         lost = self._lost(name)
         if lost is not None:
             return Reply(Region(name, None, {q: self._failed(lost) for q in wanted}))
+        unpriced: dict[Question, CallFailure] = {}
+        if any(call.kind == "prices" for call in plan) and not self._prepare_pricing(name):
+            no_list = CallFailure("the price list of AWS has no prices of the region in USD")
+            unpriced = {q: no_list for call in plan if call.kind == "prices" for q in call.questions}
+            plan = [call for call in plan if call.kind != "prices"]
         brought, failed = self._run(name, plan)
+        failed.update(unpriced)
         if not self._heard and not brought and failed and all(failure.fatal for failure in failed.values()):
             first = next(iter(failed.values()))
             raise CannotAsk(first.failed, first.transient)
@@ -174,6 +181,17 @@ class Account:
             raise CannotAsk(
                 "the AWS settings hold what is not a URL; see AWS_ENDPOINT_URL and `endpoint_url`"
             ) from error
+
+    def _prepare_pricing(self, region: str) -> bool:
+        """Make the client of the price list, which few regions have. False where it knows no prices of a region."""
+        where = pricing_region(region)
+        if where is not None and (region, "pricing") not in self._clients:
+            from botocore.config import Config
+
+            # Behind a VPC endpoint for EC2 alone it cannot be reached.
+            config = Config(connect_timeout=3.0, read_timeout=self._wait, retries={"total_max_attempts": 2})
+            self._clients[region, "pricing"] = self._session().client("pricing", region_name=where, config=config)
+        return where is not None
 
     def _cannot(self, error: Exception) -> CannotAsk:
         failure = classify_failure(error, "sts:AssumeRole", self._profile) or CallFailure(str(error))
@@ -351,6 +369,7 @@ def policy() -> dict[str, Any]:
         ("DescribeWhatSelectorsFind", "ec2:", "*"),
         ("ReadParametersOfPublicImages", "ssm:", "arn:aws:ssm:*::parameter/aws/service/*"),
         ("SeeWhetherRolesExist", "iam:", "*"),
+        ("ReadPrices", "pricing:", "*"),
     )
     return {
         "Version": "2012-10-17",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.client.descriptions import NEVER_BLANK, READERS, OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import INVALID, REFUSED, MalformedAnswer
+from nodelint.ec2.client.price_lists import PRICE_READERS, price_request
 from nodelint.ec2.client.workers import Going
 from nodelint.ec2.instance_types import OFFERINGS_QUERY, TYPES_QUERY, row, usage
 from nodelint.ec2.snapshot import (
@@ -35,6 +36,8 @@ OPERATIONS: Mapping[FactKind, str] = {
     "instance-profiles": "iam:GetInstanceProfile",
     "roles": "iam:GetRole",
     "volume-encryption": "ec2:GetEbsEncryptionByDefault",
+    "prices": "pricing:GetProducts",
+    "spot-prices": "ec2:DescribeSpotPriceHistory",
 }
 """What each kind of question calls: API operation and IAM action have one name."""
 
@@ -151,6 +154,8 @@ def _single(question: Question) -> ApiCall:
         return ApiCall(kind, (question,), OFFERINGS_QUERY)
     if kind == "volume-encryption":
         return ApiCall(kind, (question,), {})
+    if kind in ("prices", "spot-prices"):
+        return ApiCall(kind, (question,), price_request(question))
     if kind == "roles":
         return ApiCall(kind, (question,), {"RoleName": _name(question)})
     if kind == "instance-profiles":
@@ -214,6 +219,9 @@ def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -
             return {call.questions[0]: _types(call, method, known, going)}
         if call.kind == "offerings":
             return {call.questions[0]: _zones(call, method, going)}
+        if call.kind in ("prices", "spot-prices"):
+            key, read = PRICE_READERS[call.kind]
+            return {call.questions[0]: read(_pages(call, method, key, going))}
         if call.kind == "parameters":
             return _values(call, method(**call.request))
         if call.kind == "volume-encryption":

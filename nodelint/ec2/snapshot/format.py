@@ -21,12 +21,14 @@ from nodelint.ec2.snapshot.records import (
     Offering,
     Origin,
     PlacementGroup,
+    Price,
     Question,
     Region,
     Row,
     SecurityGroup,
     Snapshot,
     SnapshotError,
+    SpotPrice,
     Subnet,
 )
 from nodelint.model.fact_kinds import FACT_KINDS
@@ -46,6 +48,8 @@ _TABLES: dict[str, tuple[str, Any]] = {
     "groups": ("securityGroups", SecurityGroup),
     "reservations": ("capacityReservations", CapacityReservation),
     "placements": ("placementGroups", PlacementGroup),
+    "prices": ("prices", Price),
+    "spot_prices": ("spotPrices", SpotPrice),
 }
 """Field of Region -> key in the file and what stands there, one to a line."""
 
@@ -301,6 +305,8 @@ def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
             raise TypeError
         if name in _TIMES and value is not None:
             _check_time(value)
+        if name == "usd" and not re.fullmatch(r"\d{1,6}(\.\d{1,10})?", value, re.ASCII):
+            raise TypeError
         fields[name] = tuple(value) if type(value) is list else value
     return cls(**fields)
 

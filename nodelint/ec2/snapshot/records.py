@@ -174,6 +174,22 @@ class Offering(NamedTuple):
     capacity: tuple[str, ...]
 
 
+class Price(NamedTuple):
+    """What an instance type (`id`) costs an hour on demand under Linux, in USD as AWS writes it."""
+
+    id: str
+    usd: str
+
+
+class SpotPrice(NamedTuple):
+    """What an instance type cost an hour as spot in a zone when AWS was asked. `id` is of both."""
+
+    id: str
+    type: str
+    zone: str
+    usd: str
+
+
 class Region(NamedTuple):
     """What one region of one account answered. `account` is a hash; tables are by id, or by instance type."""
 
@@ -186,6 +202,8 @@ class Region(NamedTuple):
     reservations: Mapping[str, CapacityReservation] = {}
     placements: Mapping[str, PlacementGroup] = {}
     offerings: Mapping[str, Offering] = {}
+    prices: Mapping[str, Price] = {}
+    spot_prices: Mapping[str, SpotPrice] = {}
 
     def merged(self, newer: Region) -> Region:
         """Both answers' facts; where both speak of one thing, the newer one's.
@@ -207,6 +225,8 @@ class Region(NamedTuple):
             {**self.reservations, **newer.reservations},
             {**self.placements, **newer.placements},
             newer.offerings or self.offerings,
+            {**self.prices, **newer.prices},
+            {**self.spot_prices, **newer.spot_prices},
         )
         return whole._only_answered()
 
@@ -214,7 +234,7 @@ class Region(NamedTuple):
         named = {id for answer in self.answers.values() for id in answer.found}
         tables: dict[str, Any] = {
             field: {id: record for id, record in getattr(self, field).items() if id in named}
-            for field in ("images", "subnets", "groups", "reservations", "placements")
+            for field in TABLE_OF.values()
         }
         return self._replace(**tables)
 
@@ -274,6 +294,8 @@ TABLE_OF: dict[FactKind, str] = {
     "security-groups": "groups",
     "capacity-reservations": "reservations",
     "placement-groups": "placements",
+    "prices": "prices",
+    "spot-prices": "spot_prices",
 }
 """Where the things stand whose ids an answer holds. Of the other kinds the ids say it all."""
 

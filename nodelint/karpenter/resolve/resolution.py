@@ -209,6 +209,25 @@ class Resolution:
         """Return the zones in which the class has subnets, each with its id; None where they are not known."""
         return None if self.places is None else self.places.zones
 
+    @property
+    def price_region(self) -> str:
+        """Return the region whose prices are asked for: that of the facts, else us-east-1."""
+        answered = self.catalog.answered_prices
+        return self.region or (answered.region if answered is not None else "us-east-1")
+
+    def spot_price(self, types: TypeSet) -> float | None:
+        """Return the least spot price of some types in the zones of the class. None where AWS answered none."""
+        answered = self.catalog.answered_prices
+        if answered is None or answered.region != self.price_region:
+            return None
+        prices = [
+            price
+            for name in self.catalog.names_in(types)
+            for zone, price in answered.spot.get(name, {}).items()
+            if self.zones is None or zone in self.zones
+        ]
+        return min(prices, default=None)
+
     def launchable_in(self, zone: str) -> TypeSet:
         """Return the launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:
@@ -326,7 +345,7 @@ class Resolution:
             groups = [offers[start : start + _GROUP] for start in range(0, len(offers), _GROUP)]
             return [(union(only for only, _, _ in group), group) for group in groups]
 
-        return order() if self.price_changes else self.catalog.remembered(("by price", self.region), order)
+        return order() if self.price_changes else self.catalog.remembered(("by price", self.price_region), order)
 
     def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
         """Return what each of some types costs per hour on demand in the region, in USD, with its name.
@@ -338,10 +357,9 @@ class Resolution:
     @cached_property
     def _prices(self) -> tuple[float | None, ...]:
         """Return the price of each type of the catalogue: each workload asks for many of them."""
-        region = "us-east-1" if self.region is None else self.region
         if not self.price_changes:
-            return self.catalog.prices(region)
-        return tuple([self.price_in(name, region) for name in self.catalog.names])
+            return self.catalog.prices(self.price_region)
+        return tuple([self.price_in(name, self.price_region) for name in self.catalog.names])
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """Return the values of a type's label among some types; None for a label of offers, and one that
