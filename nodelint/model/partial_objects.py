@@ -162,9 +162,9 @@ def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, in
     levels = {}
     for line in re.compile(_CODE_LINE).finditer(text, node.start, document.end):
         if not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])):
-            asked = re.findall(r"\bn?indent\s+(\d+)", line[0])
+            indents = re.findall(r"\bn?indent\s+(\d+)", line[0])
             code = line.end() - len(line[0].lstrip(" \t"))
-            levels[code] = int(asked[-1]) if asked else code - line.start()
+            levels[code] = int(indents[-1]) if indents else code - line.start()
     pending = [("", node)] if levels else []
     while pending:
         field, mapping = pending.pop()
