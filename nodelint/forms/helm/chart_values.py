@@ -80,8 +80,11 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
         return None
     for layer in made.layers:
         whole = layer.apply(whole)
-    gap = _explain_unread(unread) if unread is not None else None
-    return ChartRelease(path, files_in(made.layers, whole, defaults) if made.layers else (), whole, gap)
+    given = files_in(made.layers, whole, defaults) if made.layers else ()
+    if unread is None:
+        return ChartRelease(path, given, whole)
+    # What gives nothing that can be read is a release all the same, and not one with the defaults.
+    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread))
 
 
 def _explain_unread(at: Node | Span) -> Gap:
