@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nodelint.ec2.client.descriptions import OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import MalformedAnswer
-from nodelint.ec2.snapshot import Price, Question, SpotPrice
+from nodelint.ec2.snapshot import OnDemandPrice, Question, SpotPrice
 
 if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind
@@ -81,7 +81,7 @@ def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
                     found[name] = max(_amount(usd), found.get(name, 0.0))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise MalformedAnswer from error
-    return [OwnedRecord(Price(name, _text(found[name]))) for name in sorted(found)]
+    return [OwnedRecord(OnDemandPrice(name, _text(found[name]))) for name in sorted(found)]
 
 
 def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:
