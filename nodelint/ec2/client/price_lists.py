@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from nodelint.ec2.client.descriptions import OwnedRecord, refuse_blank
@@ -43,9 +43,7 @@ def pricing_region(region: str) -> str | None:
 def price_request(question: Question) -> Mapping[str, Any]:
     """Return the arguments of the call that answers a question about prices."""
     if question.kind == "spot-prices":
-        # From now on: of each type and zone the price that holds.
         return {
-            "StartTime": datetime.now(UTC),
             "ProductDescriptions": ["Linux/UNIX", "Linux/UNIX (Amazon VPC)"],
             "MaxResults": 1000,
         }
