@@ -43,9 +43,9 @@ class EditedTexts:
         """What is kept now."""
         return frozenset(self._read)
 
-    def forget_others(self, kept: frozenset[object]) -> None:
+    def forget_others(self, keys: frozenset[object]) -> None:
         """Keep no more than some of the texts: each has a tree of its own, many times as large as it."""
-        dropped = [key for key in self._read if key not in kept]
+        dropped = [key for key in self._read if key not in keys]
         self._dropped += sum(len(self._read.pop(key).text) for key in dropped)
         if self._dropped > _MOST_DROPPED:
             self._dropped = 0

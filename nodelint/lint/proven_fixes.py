@@ -158,11 +158,11 @@ class _Run:
 
     def prove(self) -> Report:
         offers, edited = self._list_offers(), self._prover.edited
-        kept = edited.list_keys()
+        keys = edited.list_keys()
         for part in (True, False):
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
-                edited.forget_others(kept)
+                edited.forget_others(keys)
         if not self._why and not self._moved and not self._follows:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))

@@ -79,11 +79,13 @@ def test_prices_of_the_region_are_kept_and_used_by_each_command(run: Run, tree: 
     assert done.exit_code in (0, 4, 5), done.output
     assert "prices on demand         3 found (2 queries, 1 of which found none)" in done.stdout
     assert "spot prices              3 found (1 query)" in done.stdout
-    asked = [request for request in front.seen if request.operation == "GetProducts"]
-    assert {request.region for request in asked} == {"eu-central-1"}, "Ireland is in the price list of Frankfurt"
-    assert {(f["Field"], f["Value"]) for f in asked[0].fields["Filters"]} >= {
+    requests = [request for request in front.seen if request.operation == "GetProducts"]
+    assert {request.region for request in requests} == {"eu-central-1"}, "Ireland is in the price list of Frankfurt"
+    assert {(f["Field"], f["Value"]) for f in requests[0].fields["Filters"]} >= {
         ("regionCode", REGION), ("operatingSystem", "Linux"), ("marketoption", "OnDemand"),
     }  # fmt: skip
+    (spot_request,) = [request for request in front.seen if request.operation == "DescribeSpotPriceHistory"]
+    assert spot_request.fields["StartTime"].startswith("2026-11-20T12:00:00"), "not the history, but what holds now"
     (region,) = parse_snapshot(next((tree / "cache").iterdir()).read_bytes()).regions
     assert {name: float(price.usd) for name, price in region.prices.items()} == {
         name: float(usd) for name, usd in PRICES.items()
@@ -135,7 +137,7 @@ def test_what_is_no_price_list_is_no_price(front: aws.Front) -> None:
 
 
 @pytest.mark.parametrize(
-    ("region", "asked"),
+    ("region", "endpoint"),
     [
         ("us-west-2", "us-east-1"),
         ("ap-southeast-2", "ap-south-1"),
@@ -144,5 +146,5 @@ def test_what_is_no_price_list_is_no_price(front: aws.Front) -> None:
         ("eusc-de-east-1", None),
     ],
 )
-def test_where_prices_of_a_region_are_asked_for(region: str, asked: str | None) -> None:
-    assert pricing_region(region) == asked
+def test_where_prices_of_a_region_are_asked_for(region: str, endpoint: str | None) -> None:
+    assert pricing_region(region) == endpoint

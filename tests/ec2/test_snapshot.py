@@ -29,9 +29,9 @@ from nodelint.ec2.snapshot import (
     Change,
     MachineImage,
     Offering,
+    OnDemandPrice,
     Origin,
     PlacementGroup,
-    Price,
     Question,
     Region,
     SecurityGroup,
@@ -247,7 +247,7 @@ RECORDS: dict[str, st.SearchStrategy[Any]] = {
         CapacityReservation, ids, words, words, words, counts, words, words, maybe, st.none() | times
     ),
     "placements": st.builds(PlacementGroup, ids, words, words, words, counts),
-    "prices": st.builds(Price, ids, amounts),
+    "prices": st.builds(OnDemandPrice, ids, amounts),
     "spot_prices": st.builds(SpotPrice, ids, words, words, amounts),
     "offerings": st.builds(
         Offering, ids, st.lists(words, max_size=2).map(tuple), st.lists(words, max_size=2).map(tuple)

@@ -428,7 +428,7 @@ def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest
     def reread(*given: Any) -> Source:
         source: Source = real(*given)
         gc.collect()
-        read.append(sum(type(each) is Source for each in gc.get_objects()))
+        read.append(sum(type(thing) is Source for thing in gc.get_objects()))
         return source
 
     monkeypatch.setattr(broken_fixes, "reread_edited", reread)

@@ -109,7 +109,7 @@ class Account:
             # A record of an offering takes both; one that lacks half would be wrong.
             wanted = list(dict.fromkeys((*wanted, *EVERYWHERE)))
         answered = {q: self._everywhere[q] for q in wanted if q in self._everywhere}
-        plan = planned(q for q in wanted if q not in answered)
+        plan = [call.starting(self._now) for call in planned(q for q in wanted if q not in answered)]
         self._prepare(name)
         lost = self._lost(name)
         if lost is not None:

@@ -78,6 +78,10 @@ class ApiCall(NamedTuple):
         """The operation as IAM writes it."""
         return OPERATIONS[self.kind]
 
+    def starting(self, now: str) -> ApiCall:
+        """The same at a time (ISO 8601): from then on, spot prices are those that hold, one of each type and zone."""
+        return self if self.kind != "spot-prices" else self._replace(request={**self.request, "StartTime": now})
+
     def apart(self, code: str) -> list[ApiCall]:
         """The calls to make instead of one that failed by `code` and might have done so for one question only.
 

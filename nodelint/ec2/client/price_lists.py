@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from nodelint.ec2.client.descriptions import OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import MalformedAnswer
-from nodelint.ec2.snapshot import Price, Question, SpotPrice
+from nodelint.ec2.snapshot import OnDemandPrice, Question, SpotPrice
 
 if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind
@@ -43,9 +43,7 @@ def pricing_region(region: str) -> str | None:
 def price_request(question: Question) -> Mapping[str, Any]:
     """Return the arguments of the call that answers a question about prices."""
     if question.kind == "spot-prices":
-        # From now on: of each type and zone the price that holds.
         return {
-            "StartTime": datetime.now(UTC),
             "ProductDescriptions": ["Linux/UNIX", "Linux/UNIX (Amazon VPC)"],
             "MaxResults": 1000,
         }
@@ -81,7 +79,7 @@ def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
                     found[name] = max(_amount(usd), found.get(name, 0.0))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise MalformedAnswer from error
-    return [OwnedRecord(Price(name, _text(found[name]))) for name in sorted(found)]
+    return [OwnedRecord(OnDemandPrice(name, _text(found[name]))) for name in sorted(found)]
 
 
 def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:

@@ -19,9 +19,9 @@ from nodelint.ec2.snapshot.records import (
     Change,
     MachineImage,
     Offering,
+    OnDemandPrice,
     Origin,
     PlacementGroup,
-    Price,
     Question,
     Region,
     Row,
@@ -48,7 +48,7 @@ _TABLES: dict[str, tuple[str, Any]] = {
     "groups": ("securityGroups", SecurityGroup),
     "reservations": ("capacityReservations", CapacityReservation),
     "placements": ("placementGroups", PlacementGroup),
-    "prices": ("prices", Price),
+    "prices": ("prices", OnDemandPrice),
     "spot_prices": ("spotPrices", SpotPrice),
 }
 """Field of Region -> key in the file and what stands there, one to a line."""

@@ -174,7 +174,7 @@ class Offering(NamedTuple):
     capacity: tuple[str, ...]
 
 
-class Price(NamedTuple):
+class OnDemandPrice(NamedTuple):
     """What an instance type (`id`) costs an hour on demand under Linux, in USD as AWS writes it."""
 
     id: str
@@ -202,7 +202,7 @@ class Region(NamedTuple):
     reservations: Mapping[str, CapacityReservation] = {}
     placements: Mapping[str, PlacementGroup] = {}
     offerings: Mapping[str, Offering] = {}
-    prices: Mapping[str, Price] = {}
+    prices: Mapping[str, OnDemandPrice] = {}
     spot_prices: Mapping[str, SpotPrice] = {}
 
     def merged(self, newer: Region) -> Region:
