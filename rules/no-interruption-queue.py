@@ -85,7 +85,7 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs:
+    for install in context.installs_in(source):
         at = controller_settings.place_in(source, context.files, install)
         if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue

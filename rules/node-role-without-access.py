@@ -123,6 +123,7 @@ from nodelint.api import (
     UNKNOWN,
     Also,
     Context,
+    EC2NodeClass,
     Finding,
     Findings,
     Node,
@@ -144,6 +145,7 @@ _BRINGS_ENTRY = re.compile(r"modules/karpenter\b|access[-_]entr|blueprints")
 _ROLE = re.compile(r"aws_iam_role\.[\w-]+\.arn")
 _OTHER_ACCESS = re.compile(r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon")
 _ONLY_MAP = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b')
+_MODE_WITH_ENTRIES = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API')
 _MAP = re.compile(r"\bmapRoles\b|\baws_auth_roles\b")
 _ROW = re.compile(r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)""")
 _LINE_START = re.compile(r"(?m)^([ \t]*+)(?=[^\s#\-\]})])")
@@ -233,13 +235,20 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         return
     around = context.files_around
     blocks = context.terraform
-    maps = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
-    rows = [row for text, _ in maps for row in _ROW.findall(text)]
-    listed = {_find_role_name(row) for row in rows}
+    every = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
+    maps = _find_nearest(every, roles[0].source.path)
+    listed = _list_roles(maps)
     # A list that a template fills may have any row.
     if None in listed or not any("system:nodes" in text for text, _ in maps) or any(_is_filled(t) for t, _ in maps):
         return
-    only = any(_ONLY_MAP.search(text) for text in (*(f.text for f in around), *(b.text for b in blocks.blocks)))
+    # A list with another class nearer to it is of that one's cluster.
+    for obj in context.objects if len({os.path.dirname(at.source.path) for _, at in maps}) == 1 else ():
+        other = obj.node.find("spec", "role") if isinstance(obj, EC2NodeClass) else None
+        at, here = maps[0][1].source.path, roles[0].source.path
+        if other is not None and _shared(other.source.path, at) > _shared(here, at):
+            return
+    texts = (*(f.text for f in around), *(b.text for b in blocks.blocks))
+    only = any(map(_ONLY_MAP.search, texts)) and not any(map(_MODE_WITH_ENTRIES.search, texts))
     for role in roles:
         made = _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
         names = {made.address} if made is not None else set()
@@ -258,6 +267,22 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             also=[Also(at, "the roles that may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
         )
+
+
+def _find_nearest(maps: Sequence[tuple[str, Span]], path: str) -> list[tuple[str, Span]]:
+    """The lists that share the deepest folder with a file: each cluster of a repository has its own."""
+    depth = max((_shared(at.source.path, path) for _, at in maps), default=0)
+    return [found for found in maps if _shared(found[1].source.path, path) == depth]
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders two files share."""
+    folders = [os.path.dirname(os.path.abspath(text)) for text in (path, other)]
+    return len(os.path.commonpath(folders).split(os.sep))
+
+
+def _list_roles(maps: Sequence[tuple[str, Span]]) -> set[str | None]:
+    return {_find_role_name(row) for text, _ in maps for row in _ROW.findall(text)}
 
 
 def _admits(block: "terraform_trace.BlockText", role: str) -> bool:

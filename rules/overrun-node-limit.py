@@ -17,8 +17,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, rule
 
 @rule(
     on=NodePool,
-    group="practice",
-    severity="info",
+    group="hazard",
     releases="<1.11.0",
     gives_way_to=["invalid-field", "unknown-limit", "removed-api"],
     mentions=["nodes"],
@@ -32,6 +31,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=limit,
+        # Another limit stops the pool, later than was meant.
+        severity="info" if len(limit.parent.entries if limit.parent is not None else ()) > 1 else None,
         message=f"Karpenter {context.karpenter} does not keep `limits.nodes` of a dynamic NodePool",
         note="it launches as many nodes as the pods need; from 1.11.0 on the limit holds",
         help="limit `cpu` or `memory` as well, or upgrade to 1.11 or newer",

@@ -43,7 +43,7 @@ spec:
 
 import os
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 from nodelint.api import Also, Context, Finding, Findings, Source, controller_settings, rule, terraform_trace
 
@@ -66,8 +66,11 @@ _CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
 def check(source: Source, context: Context) -> Findings:
     if len(context.installs) < 2:
         return
-    placed = list(_find_placed(context))
+    placed = _find_placed(context, context.terraform)
+    here = {id(install) for install in context.installs_in(source)}
     for n, (install, namespace, cluster) in enumerate(placed):
+        if id(install) not in here:
+            continue
         at = controller_settings.place_in(source, context.files, install)
         if at is None:
             continue
@@ -88,22 +91,25 @@ def check(source: Source, context: Context) -> Findings:
                 break
 
 
+@lru_cache(maxsize=1)
 def _find_placed(
-    context: Context,
-) -> Iterator[tuple["controller_settings.ControllerInstall", str, tuple[str, str]]]:
-    """Yield installations whose namespace and cluster are known: each with both, the cluster with where it is."""
+    context: Context, blocks: "terraform_trace.TerraformBlocks"
+) -> list[tuple["controller_settings.ControllerInstall", str, tuple[str, str]]]:
+    """Return installations whose namespace and cluster are known: each with both, the cluster with where it is."""
+    found = []
     for install in context.installs:
         names = {setting.value for setting in install.find("CLUSTER_NAME") if setting.is_known}
-        block = controller_settings.helm_release_of(install, context.terraform)
+        block = controller_settings.helm_release_of(install, blocks)
         unsure = block is not None and _CONDITION.search(block.text) is not None
         replicas = install.values.get("replicas") if install.values is not None else None
         stopped = replicas is not None and replicas.value not in (1, 2, 3)
         if len(names) != 1 or unsure or stopped or any("leaderElection" in s.name for s in install.settings):
             continue
-        namespace = controller_settings.namespace_of(install, context.terraform)
+        namespace = controller_settings.namespace_of(install, blocks)
         if namespace is not None and (name := names.pop()):
             provider = terraform_trace.find_arguments(block.text, "provider") if block is not None else []
-            yield install, namespace, (" ".join(provider) or _destination(install), name)
+            found.append((install, namespace, (" ".join(provider) or _destination(install), name)))
+    return found
 
 
 def _destination(install: "controller_settings.ControllerInstall") -> str:

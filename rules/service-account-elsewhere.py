@@ -48,6 +48,7 @@ resource "helm_release" "karpenter" {
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
 
@@ -89,8 +90,7 @@ def check(source: Source, context: Context) -> Findings:
         return
     blocks = context.terraform
     in_terraform = source.path.endswith(terraform_trace.ENDINGS)
-    grants = [grant for file in blocks.files if in_terraform for grant in _find_grants(file, blocks)]
-    grants += [] if in_terraform else _find_trusts(source)
+    grants = _list_grants(blocks) if in_terraform else list(_find_trusts(source))
     own_folder = os.path.dirname(source.path)
     installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
     if not in_terraform:  # a script installs the chart for which it makes the role
@@ -130,11 +130,14 @@ def check(source: Source, context: Context) -> Findings:
     )
 
 
+@lru_cache(maxsize=1)
+def _list_grants(blocks: "terraform_trace.TerraformBlocks") -> list[_Grant]:
+    return [grant for file in blocks.files for grant in _find_grants(file, blocks)]
+
+
 def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
     """The service accounts of Karpenter to which a file of Terraform gives a role."""
-    for block in blocks.blocks:
-        if block.source is not file:
-            continue
+    for block in blocks.find_in(file.path):
         if block.kind == "aws_eks_pod_identity_association":
             yield _Grant(block.at, _pair(block, blocks, (None, None)), block.address)
         elif block.address.startswith("module.") and _MODULE.search(block.text):

@@ -151,10 +151,8 @@ def helm_release_of(install: ControllerInstall, blocks: TerraformBlocks) -> Bloc
     return next(
         (
             block
-            for block in blocks.blocks
-            if block.kind == "helm_release"
-            and block.source.path == at.source.path
-            and at.start <= block.at.start <= max(at.end, at.start + 1)
+            for block in blocks.find_in(at.source.path)
+            if block.kind == "helm_release" and at.start <= block.at.start <= max(at.end, at.start + 1)
         ),
         None,
     )

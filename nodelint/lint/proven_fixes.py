@@ -14,15 +14,10 @@ from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
-from nodelint.model.finding import Edit, Finding, Suggestion, Withheld, written_place
+from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.model.manifest import NodePool
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    pass
 
 FindMoved = Callable[
     [Inventory, Inventory, Sequence[ChangedObject], LintRequest, Sequence[Source]],
@@ -233,15 +228,8 @@ class _Run:
         if finding.suggestions:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
             if len(suggestions) < len(finding.suggestions):
-                finding = self._with_suggestions(finding, suggestions)
+                finding = finding._replace(suggestions=tuple(suggestions))
         return result if finding is result.finding else result._replace(finding=finding)
-
-    def _with_suggestions(self, finding: Finding, suggestions: Sequence[Suggestion]) -> Finding:
-        """A finding with some of its suggestions; where nothing is left to be done, it says why."""
-        finding = finding._replace(suggestions=tuple(suggestions))
-        if suggestions or finding.edits or finding.withheld is not None:
-            return finding
-        return finding
 
 
 def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:

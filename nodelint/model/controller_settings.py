@@ -57,6 +57,12 @@ class ControllerInstall(NamedTuple):
     has_gaps: bool = False
     """Whether the installation names further values, which could not be read."""
 
+    @property
+    def paths(self) -> set[str]:
+        """Return the paths of the texts that hold a part of the installation."""
+        texts = (self.at.source, *self.files, *(setting.node.source for setting in self.settings))
+        return {text.path for text in texts}
+
     def find(self, variable: str) -> tuple[WrittenSetting, ...]:
         """Return the settings that give the controller a variable a value, known or not."""
         return tuple(s for s in self.settings if s.variable == variable and (s.value or not s.is_known))

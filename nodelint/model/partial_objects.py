@@ -153,6 +153,35 @@ def may_gain(mapping: Node) -> bool:
     return any(not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])) for line in lines)
 
 
+def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, int]]:
+    """Yield the mappings of an object into which a line of template code prints keys: field, mapping, offset.
+
+    A line prints where `indent` or `nindent` says, else in its own column.
+    """
+    text = node.source.text
+    levels = {}
+    for line in re.compile(_CODE_LINE).finditer(text, node.start, document.end):
+        if not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])):
+            asked = re.findall(r"\bn?indent\s+(\d+)", line[0])
+            code = line.end() - len(line[0].lstrip(" \t"))
+            levels[code] = int(asked[-1]) if asked else code - line.start()
+    pending = [("", node)] if levels else []
+    while pending:
+        field, mapping = pending.pop()
+        pending += [
+            (f"{field}.{entry.name}" if field else str(entry.name), entry.value)
+            for entry in reversed(mapping.entries)
+            if entry.value.kind == "mapping"
+        ]
+        if mapping.style != "block" or not mapping.entries:
+            continue
+        first = mapping.entries[0].key.start
+        column, end = first - text.rfind("\n", 0, first) - 1, min(_after(mapping), document.end)
+        at = next((at for at, level in levels.items() if level == column and mapping.start <= at < end), None)
+        if at is not None:
+            yield field, mapping, at
+
+
 def _after(node: Node) -> int:
     """Return where the next entry or item of a collection around a node begins; the end of the file where there is
     none.

@@ -6,11 +6,11 @@ from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.inventory.switched_off import list_switched_off
 from nodelint.lint.unjudged import list_unjudged
-from nodelint.model.finding import find_object_place, span_of, written_place
+from nodelint.model.finding import Span, find_object_place, span_of, written_place
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
-from nodelint.model.partial_objects import is_unclaimed_patch
+from nodelint.model.partial_objects import is_unclaimed_patch, list_gaining
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.text import UNKNOWN
 
@@ -65,6 +65,7 @@ def cover(report: Report) -> Coverage:
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
 
 
+_GAINS = "may have more fields, which template code prints"
 _UNCLAIMED = "is only patched here, and no kustomization.yaml in its folder or above names it"
 
 
@@ -78,6 +79,10 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
         yield _unknown(obj, "spec", obj.name_node, True, _UNCLAIMED)
     if obj.of_values:
         yield _unknown(obj, "spec", obj.name_node, True, CHART_ELSEWHERE)
+    if obj.source.masked:
+        for field, _, at in list_gaining(obj.node, obj.document):
+            if _decides(obj.kind, field):
+                yield Gap(Span(obj.source, at, at), "field", _GAINS, True, object=obj, subject=field)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -104,7 +109,7 @@ def _decides(kind: str, field: str) -> bool:
 
 def _excerpt_of(field: Gap) -> str:
     """What is written in the place of a value that is not known; empty where no value stands there."""
-    if field.reason in (_UNCLAIMED, CHART_ELSEWHERE):
+    if field.reason in (_UNCLAIMED, _GAINS, CHART_ELSEWHERE):
         return ""
     at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())

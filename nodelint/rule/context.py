@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeVar
 
     from nodelint.apiserver import SchemaProblem, Schemas
@@ -87,6 +87,7 @@ class Context(ObjectRelations):
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
+        self._below: dict[type[Object], dict[str, list[Any]]] = {}
 
     @property
     def today(self) -> int | None:
@@ -214,22 +215,27 @@ class Context(ObjectRelations):
 
         return find_installs(self.files)
 
+    def installs_in(self, source: Source) -> Sequence[ControllerInstall]:
+        """Return the installations of which a file holds a part."""
+        return self._installs_by_path.get(source.path, ())
+
+    @cached_property
+    def _installs_by_path(self) -> Mapping[str, list[ControllerInstall]]:
+        return _group((path, install) for install in self.installs for path in install.paths)
+
     @property
     def files_around(self) -> Sequence[Source]:
         """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
         stated = self._target.stated
         return self.files if stated is None else (*self.files, *stated().others)
 
-    def objects_near(self, source: Source, kind: type[AnyObject]) -> list[AnyObject]:
+    def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
         """Return the objects of a class below the nearest folder around a file that holds any."""
-        found = [obj for obj in self.objects if isinstance(obj, kind)]
-        folder = os.path.dirname(source.path)
-        while folder and folder != os.path.dirname(folder):
-            near = [obj for obj in found if obj.source.path.startswith(os.path.join(folder, ""))]
-            if near:
-                return near
-            folder = os.path.dirname(folder)
-        return found if not folder else [o for o in found if o.source.path.startswith(folder)]
+        if kind not in self._below:
+            found = (obj for obj in self.objects if isinstance(obj, kind))
+            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
+        below = self._below[kind]
+        return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
 
     @property
     def files_of_run(self) -> Sequence[Source]:
@@ -251,10 +257,7 @@ class Context(ObjectRelations):
     def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
         """Return the EC2NodeClasses that a file holds."""
         if self._classes_of is None:
-            self._classes_of = {}
-            for obj in self.objects:
-                if isinstance(obj, EC2NodeClass):
-                    self._classes_of.setdefault(id(obj.source), []).append(obj)
+            self._classes_of = _group((id(obj.source), obj) for obj in self.objects if isinstance(obj, EC2NodeClass))
         return self._classes_of.get(id(source), ())
 
     @property
@@ -431,3 +434,19 @@ class Context(ObjectRelations):
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
+
+
+def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _folders_around(path: str) -> Iterator[str]:
+    """Yield the folders around a file, the nearest first, the one that holds all last: empty for relative paths."""
+    folder = os.path.dirname(path)
+    while folder and folder != os.path.dirname(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+    yield folder

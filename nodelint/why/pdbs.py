@@ -51,7 +51,9 @@ class DisruptionBudget(NamedTuple):
         )
         if healthy is None or desired is None:
             return f"{stated} allows no eviction now" if stated else "it allows no eviction now"
-        if expected is not None and desired >= expected:
+        if expected == 0:
+            return "its status counts no pod yet"
+        if self.never_allows:
             return (
                 f"{stated or 'it'} wants {desired} healthy pods and there are {expected} in all: it never allows one"
             )

@@ -100,6 +100,12 @@ def by_definition(budget: Budget, now: datetime) -> bool:
     return False
 
 
+@pytest.mark.parametrize(("minutes", "windows"), [(59, 24), (60, 1), (61, 1)])
+def test_windows_that_touch_are_one(minutes: int, windows: int) -> None:
+    (budget,) = budgets(pool({"nodes": "0", "schedule": "@hourly", "duration": f"{minutes}m"}))
+    assert len(list(budget.windows(SATURDAY, SATURDAY + timedelta(hours=23, minutes=59)))) == windows
+
+
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
@@ -121,6 +127,9 @@ def by_definition(budget: Budget, now: datetime) -> bool:
             [{"nodes": "20%"}, {"nodes": "5"}],
             ["at most 20% or 5 nodes, whichever is fewer, at a time, one after the other, empty nodes first"],
         ),
+        # The smallest number, which is not the first of the texts.
+        ([{"nodes": "10"}, {"nodes": "9"}], ["at most 9 nodes at a time, one after the other, empty nodes first"]),
+        ([{"nodes": "10%"}, {"nodes": "9%"}], ["at most 9% at a time, one after the other, empty nodes first"]),
     ],
 )
 def test_the_pace_in_words(entries: list[dict[str, Any]], expected: list[str]) -> None:

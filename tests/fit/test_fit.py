@@ -621,6 +621,19 @@ def test_the_stated_policy_about_min_values_counts(here: Path, nodelint: Run, se
     assert ("varied" in taking(fit_json(nodelint, code=None))) is takes
 
 
+def test_min_values_may_be_relaxed_where_values_of_the_controller_are_not_read(here: Path, nodelint: Run) -> None:
+    """A Secret may state `BestEffort`: that the pool takes no such pod is not certain."""
+    write(here, pod("nodeSelector: {karpenter.k8s.aws/instance-family: c5}"))
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\nspec:\n"
+        "  chart: {spec: {chart: karpenter, version: 1.14.1}}\n  values: {settings: {clusterName: main}}\n"
+    )
+    (here / "release.yaml").write_text(release)
+    assert "varied" not in taking(fit_json(nodelint, code=None))
+    (here / "release.yaml").write_text(release + "  valuesFrom: [{kind: Secret, name: settings}]\n")
+    assert "varied" in taking(fit_json(nodelint, code=None))
+
+
 def test_preferences_do_not_count_where_the_controller_ignores_them(here: Path, nodelint: Run) -> None:
     # Karpenter relaxes required terms before preferences: the first term is gone when the preference goes.
     write(

@@ -50,6 +50,7 @@ def findings(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     [
         ("cpu: '2', memory: 1Gi", "cpu", "1930m", "m7i.large"),
         ("cpu: '1', memory: 9Gi", "memory", "6903Mi", "m7i.large"),
+        ("cpu: 1930m, memory: 9Gi", "memory", "6903Mi", "m7i.large"),
         ("cpu: '1', ephemeral-storage: 50Gi", "ephemeral-storage", "17Gi", "m7i.large"),
         ("cpu: '1', nvidia.com/gpu: '1'", "nvidia.com/gpu", "0", None),
         ("cpu: '1', hugepages-2Mi: 1Gi", "hugepages-2Mi", "0", None),
@@ -103,6 +104,23 @@ def test_daemon_sets_count_whatever_rules_are_selected(
     assert all("pods 9 with DaemonSets, t3a.small offers 8" in finding["message"] for finding in found)
 
 
+def test_daemons_are_taken_off_the_types_on_which_they_run(tmp_path: Path, nodelint: Run) -> None:
+    """The type with the most room beside its own daemons is named, not the largest one."""
+    types = "key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m7i.xlarge]"
+    daemons = [
+        DAEMON.replace(
+            "{operator: Exists}]", "{operator: Exists}]\n      nodeSelector: {node.kubernetes.io/instance-type: %s}"
+        )
+        % (number, name)
+        for number, name in enumerate(("m7i.large", "m7i.xlarge"))
+    ]
+    daemons[1] = daemons[1].replace("cpu: 10m", "cpu: '3'")
+    tree(tmp_path, pod(TEAM + ASKS % "cpu: '2'"), types, daemons="---\n".join(daemons))
+    (pool,) = fit_json(nodelint)["pools"]
+    (lack,) = pool["lacking"]
+    assert (lack["instanceType"], lack["offered"]) == ("m7i.large", "1930m")
+
+
 ROOMY = (
     "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]",
     "key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']",
@@ -153,6 +171,17 @@ def test_a_pool_with_small_limits_or_of_static_nodes_does_not_take_most(
 ) -> None:
     tree(tmp_path, pod(ASKS % "cpu: '3', memory: 7Gi"), *ROOMY, spec=spec, labels="{}")
     assert bool(findings(nodelint)) == (not fit_json(nodelint)["possible"])
+
+
+@pytest.mark.parametrize(("weight", "first"), [("", "zeta"), ("  weight: 1\n", "alpha")])
+def test_a_pool_of_any_weight_comes_before_those_without(
+    tmp_path: Path, nodelint: Run, weight: str, first: str
+) -> None:
+    """`OrderByWeight` of core; of pools that weigh as much the last of the alphabet comes first."""
+    pools = (nodepool(M7I, AMD, name=name, spec=spec) for name, spec in (("alpha", weight), ("zeta", "")))
+    tree(tmp_path, pod(SMALL))
+    write_files(tmp_path, {"pool.yaml": "---\n".join((*pools, nodeclass()))})
+    assert fit_json(nodelint)["pools"][0]["name"] == first
 
 
 @pytest.mark.parametrize(

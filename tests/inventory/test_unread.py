@@ -143,6 +143,12 @@ def test_what_is_not_read_or_rendered_is_said(
         assert nodelint("check", ".").stdout == "\n".join([outcome, *lines, ""])
 
 
+@pytest.mark.parametrize(("files", "named"), [("abc", "a.sh, b.sh, c.sh"), ("abcd", "a.sh, b.sh, c.sh and 1 more")])
+def test_three_files_are_named_and_the_others_counted(nodelint: Run, tmp_path: Path, files: str, named: str) -> None:
+    write_files(tmp_path, {f"{name}.sh": SCRIPT for name in files})
+    assert f" ({named}); --include" in nodelint("check", ".").stdout
+
+
 def test_what_was_asked_for_is_not_said_again(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "README.md": PAGE})
     every = nodelint("check", ".", "--include", "**/*.sh,**/*.md")

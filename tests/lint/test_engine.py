@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
+from nodelint.lint.results import OccupiedSpans
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import Edit, Finding
+from nodelint.model.finding import Edit, Finding, Span
 from nodelint.model.gap import Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
@@ -204,3 +207,34 @@ def test_what_cannot_be_read_is_skipped_for_good(rules: dict[str, Rule]) -> None
     source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
     (skipped,) = lint([source], LintRequest(Target(NEWEST), rules)).skipped
     assert (skipped.reason, skipped.transient) == ("an object of a form that is not read", False)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "touches"),
+    [
+        (0, 2, False),
+        (1, 3, True),
+        (2, 2, True),
+        (3, 4, True),
+        (4, 4, True),
+        (4, 6, False),
+        (5, 5, False),
+        (9, 9, True),
+    ],
+)
+def test_an_edit_touches_what_it_shares_a_character_with_or_a_border_where_it_inserts(
+    start: int, end: int, touches: bool
+) -> None:
+    source = Source.from_text("a.yaml", "a: bcdefghijk\n")
+    taken = OccupiedSpans()
+    taken.add([Span(source, 9, 9), Span(source, 2, 4)])
+    assert taken.touches(Span(source, start, end)) is touches
+
+
+@pytest.mark.parametrize(
+    ("classes", "more"), [(1, ""), (2, " (and 1 more EC2NodeClass)"), (3, " (and 2 more EC2NodeClasses)")]
+)
+def test_a_reminder_counts_the_others_by_their_kind(check: Callable[..., Report], classes: int, more: str) -> None:
+    text = "---\n".join(nodeclass(name=name, ami="alias: al2023@latest") for name in "abc"[:classes])
+    (found,) = check(text, select=["unpinned-image"]).results
+    assert found.message == f"`al2023@latest` replaces nodes whenever an image is published{more}"

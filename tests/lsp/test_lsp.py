@@ -727,6 +727,18 @@ def test_completion_in_what_is_half_written(
     assert not names or len(offered) == len(set(offered))
 
 
+@pytest.mark.parametrize(
+    ("key", "begun"), [("kubernetes.io/arch", False), ("node.kubernetes.io/instance-type", True)]
+)
+def test_a_list_that_is_cut_is_asked_for_again_as_one_types(
+    key: str, begun: bool, editor: Editor, repository: Path
+) -> None:
+    uri = editor.open(repository / "pool.yaml", "")
+    text = head(f"        - key: {key}\n          operator: In\n          values: [|\n")
+    assert editor.offered(uri, text)
+    assert editor.complete(uri, text.index("|")).is_incomplete is begun
+
+
 def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repository: Path) -> None:
     account = FakeAccount(
         "subnets: [{id: subnet-1, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}]\n"
@@ -1009,6 +1021,12 @@ def test_offsets_and_positions_are_each_others_inverse(text: str, encoding: str)
     assert changed(lines, [whole], encoding).text == "new"
     far = types.Range(types.Position(0, 0), types.Position(99, 99))
     assert changed(lines, [types.TextDocumentContentChangePartial(far, "x")], encoding).text == "x"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize(("text", "end"), [("ab\ncd", 2), ("ab\r\ncd", 2), ("ä🦊\r\ncd", 2), ("ab", 2)])
+def test_a_position_behind_the_end_of_its_line_is_that_end(text: str, end: int, encoding: str) -> None:
+    assert LineIndex(text, encoding).offset(types.Position(0, 99)) == end
 
 
 _broken_lines = st.text("ab\n\r🦊", max_size=20)

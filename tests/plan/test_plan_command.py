@@ -221,6 +221,20 @@ def test_live_counts_nodes_and_tells_the_pace(nodelint: Run, tmp_path: Path, sna
     ]
 
 
+@pytest.mark.parametrize(("version", "replaced"), [("v3", 3), ("v2", 0)])
+def test_a_hash_of_another_version_is_not_compared(
+    nodelint: Run, tmp_path: Path, version: str, replaced: int
+) -> None:
+    """`areStaticFieldsDrifted` of core: the controller writes such a hash anew, and the node stays."""
+    put(tmp_path / "old" / "a.yaml", BOTH)
+    put(tmp_path / "new" / "a.yaml", BOTH.replace("{team: web}\n    spec", "{team: api}\n    spec"))
+    noted = cluster(3).replace('nodepool-hash-version": "v3"', f'nodepool-hash-version": "{version}"')
+    put(tmp_path / "cluster.json", noted)
+    arguments = ("plan", "--old", "old", "new", "--live", "cluster.json", "--karpenter-version", "1.6.0")
+    (answer,) = json.loads(nodelint(*arguments, "--format", "json", env=NOW).stdout)["nodePools"]
+    assert answer["nodes"]["replaced"] == replaced
+
+
 def test_live_counts_all_nodes_of_a_pool_that_goes(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path / "old" / "a.yaml", BOTH)
     put(tmp_path / "new" / "a.yaml", CLASS)
@@ -498,6 +512,81 @@ def test_a_pod_may_hold_its_node_for_a_time(
     new = BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: ")
     found = rolled(nodelint, tmp_path, new, release=release)
     assert ("Pod/shop/job" in found["blockedBy"]["doNotDisrupt"]) is holds
+
+
+@pytest.mark.parametrize(
+    ("effect", "pods"),
+    [
+        ("NoSchedule", ["Pod/shop/cart", "Pod/shop/job"]),
+        ("NoExecute", ["Pod/shop/cart", "Pod/shop/job"]),
+        ("PreferNoSchedule", []),
+    ],
+)
+def test_a_new_taint_keeps_pods_off_by_its_effect(
+    nodelint: Run, tmp_path: Path, effect: str, pods: list[str]
+) -> None:
+    put(tmp_path / "cluster.json", fleet())
+    new = BOTH.replace("key: fast, effect: PreferNoSchedule", f"key: slow, effect: {effect}")
+    assert rolled(nodelint, tmp_path, new)["blockedBy"]["withoutToleration"] == pods
+
+
+def test_an_annotation_that_says_false_and_a_pod_of_the_node_itself_hold_nothing(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    live = json.loads(
+        fleet().replace('"karpenter.sh/do-not-disrupt": "true"', '"karpenter.sh/do-not-disrupt": "false"')
+    )
+    claims = [item for item in live["items"] if item["kind"] == "NodeClaim"]
+    claims[0]["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "false"
+    claims[1]["metadata"]["annotations"] = {
+        **claims[1]["metadata"]["annotations"],
+        "karpenter.sh/do-not-disrupt": "true",
+    }
+    for item in live["items"]:
+        if item["kind"] == "Pod" and item["metadata"]["name"] == "cart":
+            item["metadata"]["ownerReferences"] = [{"kind": "Node", "name": "ip-0"}]
+    put(tmp_path / "cluster.json", json.dumps(live))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert found["blockedBy"] == {
+        "podDisruptionBudgets": [],
+        "doNotDisrupt": ["NodeClaim/web-01"],
+        "withoutToleration": ["Pod/shop/job"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "covers"),
+    [
+        ({"key": "app", "operator": "In", "values": ["cart"]}, True),
+        ({"key": "app", "operator": "NotIn", "values": ["cart", "job"]}, False),
+        ({"key": "tier", "operator": "In", "values": ["x"]}, False),
+        ({"key": "tier", "operator": "NotIn", "values": ["x"]}, True),
+        ({"key": "app", "operator": "Exists"}, True),
+        ({"key": "tier", "operator": "Exists"}, False),
+        ({"key": "tier", "operator": "DoesNotExist"}, True),
+        ({"key": "app", "operator": "DoesNotExist"}, False),
+    ],
+)
+def test_a_budget_covers_pods_by_its_expressions(
+    nodelint: Run, tmp_path: Path, expression: dict[str, Any], covers: bool
+) -> None:
+    """`LabelSelectorAsSelector` of apimachinery: a pod without the label is among those that `NotIn` selects."""
+    live = json.loads(fleet())
+    for item in live["items"]:
+        if item["kind"] == "PodDisruptionBudget" and item["metadata"]["name"] == "cart":
+            item["spec"]["selector"] = {"matchExpressions": [expression]}
+    put(tmp_path / "cluster.json", json.dumps(live))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert ("shop/cart" in found["blockedBy"]["podDisruptionBudgets"]) is covers
+
+
+def test_budgets_are_of_all_nodes_of_the_pool_and_steps_of_those_that_go(nodelint: Run, tmp_path: Path) -> None:
+    """10 % of 40 nodes are 4 at once, however many of them go."""
+    put(tmp_path / "cluster.json", cluster(40))
+    found = rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[m]"))
+    assert (found["nodes"], found["atOnce"], found["steps"]) == (26, 4, 7)
+    narrow = rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[c]"))
+    assert (narrow["nodes"], narrow["atOnce"], narrow["steps"]) == (14, 4, 4)
 
 
 def test_a_node_that_goes_already_counts_against_the_budget(nodelint: Run, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from nodelint.lint import engine
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.model.documents import objects
-from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity
+from nodelint.model.finding import SEVERITIES, Also, Edit, Finding, Severity, Span
 from nodelint.model.gap import gap_of
 from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
@@ -513,6 +513,19 @@ def test_a_fence_is_longer_than_any_in_the_fix(report: Report) -> None:
     text = markdown.render(found, Run(1))
     assert "\n`````diff\n" in text and text.count("`````") == 2
     assert "+metadata: {name: ````x}" in text
+
+
+@pytest.mark.parametrize(("places", "end"), [(11, ", 11 |"), (12, ", 11 and 1 more |")])
+def test_markdown_names_eleven_lines_of_a_file(report: Report, places: int, end: str) -> None:
+    source = Source.from_text("a.yaml", "a: b\n" * places)
+    result = report.results[0]
+    found = [
+        result._replace(finding=Finding(Span(source, at * 5, at * 5 + 1), "`x` is wrong"), object=None)
+        for at in range(places)
+    ]
+    text = markdown.render(report._replace(results=tuple(found)), Run(1))
+    (row,) = (line for line in text.splitlines() if "`a.yaml:1`" in line)
+    assert end in row.replace(f" | [{result.rule.name}]", " |").replace(f" | {result.rule.name}", " |")
 
 
 def test_markdown_tells_one_cause_once_with_its_places(

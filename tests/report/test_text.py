@@ -31,6 +31,7 @@ from nodelint.report.text import concise_text, finding_text, findings_text, stat
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
 from tests.conftest import by_place
+from tests.manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 RULES = load(bundled())
@@ -339,3 +340,40 @@ def test_a_suggestion_for_many_files_is_shown_in_few(
     )
     edits = [edit for finding in data["findings"] for edit in finding["suggestions"][0]["edits"]]
     assert len({edit["path"] for edit in edits}) == files
+
+
+@pytest.mark.parametrize(
+    ("kinds", "counted"),
+    [(("EC2NodeClass",), "1 class"), (("EC2NodeClass",) * 2, "2 classes"), (("NodePool",) * 2, "2 pools")],
+)
+def test_the_last_line_counts_objects_that_are_not_judged_in_full(
+    nodelint: Run, tmp_path: Path, kinds: tuple[str, ...], counted: str
+) -> None:
+    groups = {"EC2NodeClass": "karpenter.k8s.aws/v1", "NodePool": "karpenter.sh/v1"}
+    objects = [
+        f"apiVersion: {groups[kind]}\nkind: {kind}\nmetadata: {{name: n{number}}}\nspec: ${{SPEC}}\n"
+        for number, kind in enumerate(kinds)
+    ]
+    (tmp_path / "a.yaml").write_text("---\n".join(objects), encoding="utf-8")
+    assert f"; {counted} not judged in full: " in nodelint("check").stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("pools", "lists", "extent"),
+    [
+        (1, 1, ""),
+        (1, 3, " (in 3 places)"),
+        (2, 1, " (in 2 objects of 2 files)"),
+        (2, 2, " (in 2 objects of 2 files)"),
+    ],
+)
+def test_a_cause_says_in_how_many_objects_it_is_or_places_of_one(
+    nodelint: Run, tmp_path: Path, pools: int, lists: int, extent: str
+) -> None:
+    keys = ("karpenter.k8s.aws/instance-family", "kubernetes.io/arch", "topology.kubernetes.io/zone")
+    lines = [f'key: {key}, operator: In, values: ["*"]' for key in keys[:lists]]
+    for number in range(pools):
+        text = nodepool(*lines).replace("name: default", f"name: pool{number}", 1)
+        (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
+    shown = nodelint("check", "--select", "wildcard-value").stdout.splitlines()[0]
+    assert shown == f"error[wildcard-value]: `*` is not a valid label value: Karpenter has no wildcards{extent}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+import yaml
 
 from tests.manifests import nodepool
 from tests.repositories import write_files
@@ -239,3 +240,142 @@ def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path
         )
         == []
     )
+
+
+OBJECTS = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      expireAfter: 720h
+      terminationGracePeriod: GRACE
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILY]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: ROLE
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  userData: |
+    #!/bin/bash
+    SCRIPT
+"""
+WRONG = {
+    "FAMILY": ("driver-older-than-gpu", "g7", "g6"),
+    "GRACE": ("short-grace-period", "30s", "24h"),
+    "ROLE": ("controller-check", "arn:aws:iam::111122223333:role/nodes", "nodes"),
+    "SCRIPT": ("user-data-family", "amazon-linux-extras install epel", "dnf install jq"),
+}
+"""Each word of the objects, with the rule that reports its first value and not the second."""
+
+
+def fill(values: Mapping[str, str], text: str = OBJECTS) -> str:
+    for word, value in values.items():
+        text = text.replace(word, value)
+    return text
+
+
+def as_chart(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "pools/values.yaml": f"# karpenter\n{json.dumps(values)}\n",
+        "pools/templates/objects.yaml": fill({word: f"{{{{ .Values.{word} }}}}" for word in values}),
+    }
+
+
+def as_manifests(text: str) -> str:
+    """Two objects as `kubectl_manifest`, each in a heredoc."""
+    blocks = []
+    for n, document in enumerate(text.split("---\n")):
+        lines = "".join(f"    {line}\n" for line in document.splitlines())
+        blocks.append(f'resource "kubectl_manifest" "o{n}" {{\n  yaml_body = <<-YAML\n{lines}  YAML\n}}\n')
+    return "".join(blocks)
+
+
+def as_module(values: Mapping[str, str]) -> dict[str, str]:
+    variables = "".join(f'variable "{word}" {{}}\n' for word in values)
+    arguments = "".join(f"  {word} = {json.dumps(value)}\n" for word, value in values.items())
+    called = as_manifests(fill({word: f"${{var.{word}}}" for word in values}))
+    return {
+        "main.tf": f'module "pools" {{\n  source = "./karpenter"\n{arguments}}}\n',
+        "karpenter/main.tf": variables + called,
+    }
+
+
+def as_encoded(values: Mapping[str, str]) -> dict[str, str]:
+    variables = "".join(f'variable "{w}" {{\n  default = {json.dumps(value)}\n}}\n' for w, value in values.items())
+    blocks = []
+    for n, document in enumerate(yaml.safe_load_all(OBJECTS)):
+        text = fill({word: f"${{var.{word}}}" for word in values}, json.dumps(document))
+        blocks.append(f'resource "kubectl_manifest" "o{n}" {{\n  yaml_body = yamlencode({text})\n}}\n')
+    return {"main.tf": variables + "".join(blocks)}
+
+
+RELEASE = "spec:\n  chart: {spec: {chart: ./pools, sourceRef: {kind: GitRepository, name: flux-system}}}\n  values: "
+APPLICATION = "spec:\n  destination: {name: main}\n  source:\n    path: pools\n    helm:\n      valuesObject: "
+AS_OBJECT = "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: pools, namespace: karpenter}}\n"
+FLUX = AS_OBJECT.format(version="helm.toolkit.fluxcd.io/v2", kind="HelmRelease") + RELEASE
+ARGO = AS_OBJECT.format(version="argoproj.io/v1alpha1", kind="Application") + APPLICATION
+GOOD = {word: good for word, (_, _, good) in WRONG.items()}
+FORMS: dict[str, Callable[[Mapping[str, str]], dict[str, str]]] = {
+    "yaml": lambda values: {"objects.yaml": fill(values)},
+    "chart": as_chart,
+    "flux": lambda values: {**as_chart(GOOD), "flux.yaml": FLUX + json.dumps(values)},
+    "argo": lambda values: {**as_chart(GOOD), "argo.yaml": ARGO + json.dumps(values)},
+    "heredoc": lambda values: {"main.tf": as_manifests(fill(values))},
+    "module": as_module,
+    "yamlencode": as_encoded,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mistake_is_found_in_every_form_and_its_twin_is_not(nodelint: Run, tmp_path: Path, form: str) -> None:
+    rules = ",".join(rule for rule, _, _ in WRONG.values())
+    for name, values in (("bad", {word: bad for word, (_, bad, _) in WRONG.items()}), ("good", GOOD)):
+        folder = tmp_path / name
+        write_files(folder, {".git/HEAD": "ref: refs/heads/main\n", **FORMS[form](values)})
+        found = json.loads(nodelint("check", str(folder), "--format", "json", "--select", rules).stdout)["findings"]
+        assert {f["rule"] for f in found} == (set(rules.split(",")) if name == "bad" else set())
+
+
+MAP_OF_ROLES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: aws-auth, namespace: kube-system}}
+data:
+  mapRoles: |
+    - rolearn: arn:aws:iam::111122223333:role/{role}
+      groups: [system:bootstrappers, system:nodes]
+"""
+
+
+@pytest.mark.parametrize(
+    ("in_a", "in_b", "lacking"),
+    [
+        ("nodes-a", "nodes-b", []),
+        ("nodes-a", "managed", ["b"]),
+        ("nodes-b", "nodes-a", ["a", "b"]),
+        ("nodes-a", None, []),
+        ("managed", None, ["a"]),
+    ],
+)
+def test_each_cluster_has_its_own_list_of_roles(
+    nodelint: Run, tmp_path: Path, in_a: str, in_b: str | None, lacking: list[str]
+) -> None:
+    files = {f"{name}/class.yaml": CLASS.format(role=f"nodes-{name}") + IMAGES for name in "ab"}
+    files |= {f"{n}/auth.yaml": MAP_OF_ROLES.format(role=role) for n, role in (("a", in_a), ("b", in_b)) if role}
+    write_files(tmp_path, files)
+    found = json.loads(
+        nodelint("check", str(tmp_path), "--format", "json", "--select", "node-role-without-access").stdout
+    )["findings"]
+    assert [Path(f["path"]).parent.name for f in found] == lacking

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from tests.forms.kustomize.test_kustomize import build_folder, read_built, write
 from tests.manifests import nodepool
 from tests.plan.test_plan import ACCOUNT, BOTH, CLASS, FOUND, POOL, edited, planned, verdict_and_reasons
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
+AMD = "key: kubernetes.io/arch, operator: In, values: [amd64]"
 ZONES = "        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b]}\n"
 ZONE_ID = "topology.k8s.aws/zone-id"
 
@@ -198,3 +201,36 @@ def test_a_pool_of_flex_types_alone_is_the_preference_whatever_else_the_other_re
         )
     assert len(check(pools["rest"], select=["flex-preference"]).results) == 1
     assert check(pools["rest"], pools["flex"], select=["flex-preference"]).results == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "profile", "found"),
+    [
+        ("web", "10m", "default", True),
+        ("web", "11m", "default", False),
+        ("web", "11m", "strict", False),
+        ("runners", "10m", "default", True),
+        ("runners", "30m", "default", False),
+        ("runners", "30m", "strict", True),
+        ("runners", "31m", "strict", False),
+    ],
+)
+def test_a_grace_period_is_short_up_to_its_minutes(
+    nodelint: Run, tmp_path: Path, name: str, length: str, profile: str, found: bool
+) -> None:
+    text = nodepool(AMD, name=name, template=f"      terminationGracePeriod: {length}\n")
+    (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+    assert ("[short-grace-period]" in nodelint("check", "--profile", profile).stdout) is found
+
+
+@pytest.mark.parametrize(
+    ("family", "length", "found"),
+    [("m7i", "59m", False), ("m7i", "60m", True), ("g5", "30m", False), ("g5", "31m", True), ("g5", "60m", True)],
+)
+def test_a_node_with_devices_may_be_empty_for_half_an_hour(
+    check: Callable[..., Report], family: str, length: str, found: bool
+) -> None:
+    line = f"key: karpenter.k8s.aws/instance-family, operator: In, values: [{family}]"
+    disruption = f"  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: {length}}}\n"
+    text = nodepool(line, AMD, spec=disruption)
+    assert bool(check(text, select=["late-consolidation"]).results) is found

@@ -198,7 +198,11 @@ CASES: dict[str, tuple[list[str], str, list[str]]] = {
     "bottlerocket-raid0-works": (
         [node_class("instanceStorePolicy: RAID0", "bottlerocket@latest")],
         "instanceStorePolicy",
-        [node_class("instanceStorePolicy: RAID0", "bottlerocket@v1.21.1"), node_class("instanceStorePolicy: RAID0")],
+        [
+            node_class("instanceStorePolicy: RAID0", "bottlerocket@v1.21.1"),
+            node_class("instanceStorePolicy: RAID0", "bottlerocket@v1.9.2"),
+            node_class("instanceStorePolicy: RAID0"),
+        ],
     ),
     "cluster-tag": (
         [POLICY + 'x: {"aws:RequestTag/karpenter.k8s.aws/cluster": a}\n'],

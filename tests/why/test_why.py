@@ -448,6 +448,25 @@ def test_empty_nodes_go_first_since_1_5(release: str, method: str, explain_nodes
     assert (answer["status"], answer["method"]) == ("goes", method)
 
 
+@pytest.mark.parametrize(
+    ("expected", "desired", "shortage", "new"),
+    [
+        (2, 2, "wants 2 healthy pods and there are 2 in all: it never allows one", "maxUnavailable: 1"),
+        (3, 2, "wants 2 healthy pods and 2 are", "AlwaysAllow"),
+        (0, 0, "its status counts no pod yet", "AlwaysAllow"),
+    ],
+)
+def test_a_budget_never_allows_an_eviction_where_it_wants_all_pods(
+    expected: int, desired: int, shortage: str, new: str, explain_nodes: Any
+) -> None:
+    budget = pdb(minAvailable=2)
+    budget["status"] |= {"expectedPods": expected, "desiredHealthy": desired}
+    cause = explain_nodes(_cluster(node(), pod(), budget))["node-a"]["cause"]
+    assert shortage in cause["message"]
+    assert cause["changes"][0]["new"] == new
+    assert ("never allows" in cause["message"]) is (new != "AlwaysAllow")
+
+
 def test_what_is_said_of_the_first_thing(explain_nodes: Any) -> None:
     weekdays = {"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h", "reasons": ["Underutilized"]}
     pool = nodepool(disruption={"budgets": [{"nodes": "100%"}, weekdays]})

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nodelint.text.nodes import MappingEntry, Node, Scalar
-
-if TYPE_CHECKING:
-    pass
 
 
 def scalar(at: Node, value: Scalar) -> Node:

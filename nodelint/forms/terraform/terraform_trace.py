@@ -50,7 +50,14 @@ class TerraformBlocks:
                 found.setdefault(os.path.abspath(file.path), file)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
+        self._by_path: dict[str, list[BlockText]] = {}
+        for block in self.blocks:
+            self._by_path.setdefault(block.source.path, []).append(block)
         self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}
+
+    def find_in(self, path: str) -> Sequence[BlockText]:
+        """Return the blocks of a file."""
+        return self._by_path.get(path, ())
 
     def find(self, reference: BlockReference) -> BlockText | None:
         """Return the block that a reference names; None if no file has it."""

@@ -8,6 +8,7 @@ of this shape could have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from nodelint.ec2.catalog import Catalog
@@ -72,7 +73,9 @@ def note(
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key
     if key in PLACE_KEYS:
-        return "decided by the class's subnets"
+        decided = "decided by the class's subnets"
+        local = requirement.values and not requirement.complement and all(map(_is_local, requirement.values))
+        return f"{decided}; a Local Zone offers few types" if local else decided
     if key in RESERVATION_KEYS and key in well_known(release):
         if may_reserve(node_class, release):
             return RESERVED
@@ -87,6 +90,11 @@ def note(
             return "Karpenter has no such label, and refuses it"
         return "a label of your own: no instance type has it"
     return None
+
+
+def _is_local(zone: str) -> bool:
+    """Whether a zone, by its name or its id, is a Local Zone: `us-west-2-lax-1a`, `usw2-lax1-az1`."""
+    return re.fullmatch(r"[a-z]+(?:-[a-z]+)+-\d+-[a-z0-9]+-\d+[a-z]|[a-z]+\d+-[a-z]+\d+-az\d+", zone) is not None
 
 
 def class_rules(

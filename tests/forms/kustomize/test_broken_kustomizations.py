@@ -26,6 +26,12 @@ BROKEN = {
     "cut in a key": b"resources:\n  - ../base\npat",
     "cut in a patch": b"resources:\n  - ../base\npatches:\n  - pa",
     "cut in the path of a patch": b"resources:\n  - ../base\npatches:\n  - path: wei",
+    "a patch of nothing": b"resources:\n  - ../base\npatches:\n  - target: {kind: NodePool}\n",
+    "a patch twice": b"resources:\n  - ../base\npatches:\n  - path: weight.yaml\n    patch: 'kind: NodePool'\n",
+    "two objects for a target": (
+        b"resources:\n  - ../base\npatches:\n  - target: {kind: NodePool}\n    patch: |\n"
+        b"      spec: {weight: 1}\n      ---\n      spec: {weight: 2}\n"
+    ),
     "a text for a list": b"resources: ../base\n",
     "another encoding": "resources:\n  - ../base  # für\npatches:\n  - path: weight.yaml\n".encode("latin-1"),
     "an unknown field": b"resources:\n  - ../base\npaches:\n  - path: weight.yaml\n",

@@ -228,6 +228,26 @@ def test_an_operation_that_adds_to_a_list_takes_nothing_away(tmp_path: Path) -> 
     assert outcome.built.source.text.count("operator") == 3
 
 
+@pytest.mark.parametrize(
+    ("options", "name"), [("", "default"), ("{allowKindChange: true}", "default"), ("{allowNameChange: true}", "gpu")]
+)
+def test_a_patch_with_a_target_renames_where_its_options_allow_it(tmp_path: Path, options: str, name: str) -> None:
+    """`allowNameChange` and `allowKindChange` of kustomize's patches: neither stands for the other."""
+    patch = "  - target: {kind: NodePool}\n    path: p.yaml\n" + (f"    options: {options}\n" if options else "")
+    other = ADDED.replace("name: default", "name: gpu")
+    outcome = build_files(tmp_path, f"patches:\n{patch}", {"dev/p.yaml": other})
+    assert isinstance(outcome, BuiltOverlay)
+    assert f"name: {name}\n" in outcome.built.source.text.partition("spec:")[0]
+
+
+def test_operations_may_rename_what_a_later_patch_calls_by_its_first_name(tmp_path: Path) -> None:
+    rename = "- {op: replace, path: /metadata/name, value: gpu}\n"
+    text = "patches:\n  - {path: r.yaml, target: {kind: NodePool}}\n  - path: p.yaml\n"
+    outcome = build_files(tmp_path, text, {"dev/r.yaml": rename, "dev/p.yaml": ADDED})
+    assert isinstance(outcome, BuiltOverlay)
+    assert "name: gpu\n" in outcome.built.source.text and "eu-west-1a" in outcome.built.source.text
+
+
 def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: Path) -> None:
     other = ADDED.replace("name: default", "name: gpu")
     stopped = build_files(tmp_path / "a", "patches: [{path: p.yaml}]\n", {"dev/p.yaml": other})
@@ -250,6 +270,7 @@ def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: 
         ("components: [../dev]\n", "takes this kustomization in again"),
         ("namePrefix: 1\n", "`namePrefix` has to be a text"),
         ("patches: [{path: gone.yaml}]\n", "there is no file `gone.yaml`"),
+        ("patches: [{target: {kind: NodePool}}]\n", "a patch has one of `patch` and `path`"),
     ],
 )
 def test_what_is_not_built_is_named_with_its_line(tmp_path: Path, kustomization: str, reason: str) -> None:

@@ -372,6 +372,7 @@ def test_no_expression_breaks_the_evaluator(words: list[str]) -> None:
         ('"${l}"', ["b", "a"]),
         ('"a-${z}"', UNKNOWN),
         ('replace("a-b", "-", "_")', "a_b"),
+        ('replace("a/b", "/", "-")', "a-b"),
         ('regex("a", "b")', UNKNOWN),
         ("timestamp()", UNKNOWN),
         ("concat(l...)", UNKNOWN),
