@@ -169,13 +169,13 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}
     found = []
-    asked: set[str] = set()
+    charts: set[str] = set()
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
-        if path in asked:
+        if path in charts:
             continue
         if path is not None:
-            asked.add(path)
+            charts.add(path)
         vendored = vendored_files(source) if source.may_be_template and path is None else []
         for folder in (path, *beside(path)) if path is not None else vendored:
             if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
