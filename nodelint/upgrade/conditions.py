@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from nodelint.karpenter.images.families import ami_family_of, families
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
 from nodelint.rule.context import Context
 from nodelint.text import UNKNOWN, Node, Source
@@ -141,8 +142,6 @@ def _version(thing: ClusterResource) -> str:
 
 def _family(node_class: EC2NodeClass) -> str | None:
     """The amiFamily that a class names, or that its alias stands for."""
-    from nodelint.karpenter.images.families import ami_family_of, families
-
     if isinstance(node_class.ami_family, str):
         return node_class.ami_family
     for term in node_class.ami_terms:

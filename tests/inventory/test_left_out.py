@@ -213,6 +213,8 @@ LIMITS = {
     """,
     # an error or a remark of its own says so: `larger than`, `nested more than`, `not built`, `skipped`
     ERROR: """
+        apiserver/cel/__init__.py:_MOST_GROWTH apiserver/cel/__init__.py:_MOST_JOINS
+        apiserver/cel/subset.py:_DEEPEST apiserver/cel/subset.py:_MOST_LINKS apiserver/cel/text.py:_MOST_TRIES
         text/yaml/held_yaml.py:_DEEPEST
         commands/_dumps.py:_LARGEST mcp/server.py:MOST forms/terraform/rendered.py:_MOST_READ_ANEW
         apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
@@ -237,6 +239,7 @@ LIMITS = {
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
+        why/multi_node.py:_MOST_PODS
         fit/cost.py:MOST_PODS why/placing.py:MOST_WAITING
         forms/lib/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
         text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
@@ -292,6 +295,7 @@ LIMITS = {
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
+        apiserver/cel/subset.py:_MOST_DIGITS why/multi_node.py:_MOST_CANDIDATES
         apiserver/cel/subset.py:_LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
         karpenter/controller/expressions.py:_MOST_PODS karpenter/controller/launching.py:_LONGEST_ROLE
         karpenter/controller/launching.py:_LONGEST_PROFILE karpenter/controller/syntax.py:LONGEST
@@ -299,6 +303,7 @@ LIMITS = {
     """,
     # where something is looked for, or what counts as one cluster: no input that is named is left out
     GUESS: """
+        lsp/reached_fields.py:_MOST
         inventory/switched_off.py:_LEVELS
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
@@ -310,6 +315,7 @@ LIMITS = {
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
+        files/kept_contents.py:_MOST lint/broken_fixes.py:_MOST_DROPPED
         forms/terraform/values.py:_MOST_PARTS forms/terraform/values.py:_MOST_COMPARED
         forms/terraform/rendered.py:_MOST_KEPT why/kubectl_yaml.py:_DEEPEST
         apiserver/schema_node.py:LONGEST_KEPT apiserver/schema_node.py:_LONGEST_TEXT
