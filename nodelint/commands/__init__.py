@@ -247,8 +247,8 @@ def _missing_text(path: str) -> str:
 
     if not path.strip():
         return "an empty path: name a file or a folder"
-    if any(sign in path for sign in "*?["):
-        folder = os.path.dirname(re.split(r"[*?\[]", path, maxsplit=1)[0]) or "."
+    if "*" in path or "?" in path:
+        folder = os.path.dirname(re.split(r"[*?]", path, maxsplit=1)[0]) or "."
         hint = f"; it is a pattern that the shell matched with no file: name a folder, such as `{folder}`"
     elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
         hint = "; a release is named by an option: --karpenter-version, or --from and --to of `nodelint upgrade`"

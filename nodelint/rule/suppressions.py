@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Finding, Span
 from nodelint.text import Document, Node, SourceText
 
@@ -115,13 +116,10 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
                 if before < 0 or match.start() >= scalars[before][1]:
                     here.append(_suppression(source, page, match))
             found += reversed(here)
-    if source.path.endswith(_LINE_ORIENTED):
+    # Values outside of the objects stand on a line each: defaults of variables, locals.
+    if source.path.endswith(TABLE.module_files):
         found += _find_line_comments(source, comment)
     return found
-
-
-_LINE_ORIENTED = (".tf", ".tofu", ".tfvars", ".hcl")
-"""Files whose values, outside of the objects that they hold, stand on a line each: defaults of variables, locals."""
 
 
 def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Suppression]:

@@ -422,7 +422,7 @@ class TestBoundWithoutEffect:
     @pytest.mark.parametrize(
         ("lines", "words"),
         [
-            ([f"{CPU} In '4'", f"{MEMORY} Gt '1500'"], "`instance-memory Gt 1500` excludes nothing of what"),
+            ([f"{CPU} In '4'", f"{MEMORY} Gt '1500'"], "`instance-memory Gt 1500` excludes nothing that"),
             ([f"{CPU} In '4'", f"{MEMORY} Gt '16000'"], None),
             ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '2'"], None),
             ([f"{FAMILY} In m6i,m7i", f"{GENERATION} Gt '6'"], None),
@@ -482,7 +482,7 @@ def test_pools_that_types_alone_part(check: Check, first: list[str], second: lis
         text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
         return [r.finding.message for r in check(text, select=["overlapping-pools"]).results if r.finding.strict]
 
-    rest = "pods that select no label or instance type start in `b`, not here: its name is first in line"
+    rest = "pods that select no label or instance type start in `b`, not here: its name comes first"
     assert strict_messages() == ([rest] if expected else [])
     assert strict_messages("  weight: 5\n") == strict_messages(more=TAINT.format("b")) == []
 

@@ -122,13 +122,13 @@ CLAIMS = [
     ),
     Claim(
         "overlapping-pools",
-        "for its name",
+        "because of its name",
         f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
         f"{M5}---\n{C5}---\n{nodeclass()}",
     ),
     Claim(
         "overlapping-pools",
-        "for its name",
+        "because of its name",
         f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
         f"{M5}---\n{HEAVY_M5}---\n{nodeclass()}",
     ),

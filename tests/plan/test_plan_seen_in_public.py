@@ -76,7 +76,7 @@ def test_an_overlay_that_is_not_built_is_compared_by_its_files(nodelint: Run, tm
     assert not any(place["changed"] for place in same["notCompared"])
 
 
-def test_a_command_of_helm_gives_a_chart_values(nodelint: Run, tmp_path: Path) -> None:
+def test_a_command_of_helm_gives_a_chart_values_that_are_compared(nodelint: Run, tmp_path: Path) -> None:
     files = {
         "chart/Chart.yaml": "apiVersion: v2\nname: nodes\nversion: 0.1.0\n",
         "chart/values.yaml": f"alias: {ALIAS}\n",
@@ -84,4 +84,8 @@ def test_a_command_of_helm_gives_a_chart_values(nodelint: Run, tmp_path: Path) -
         "deploy.sh": "helm upgrade --install nodes ./chart --set alias=al2023@v20260618\n",
     }
     newer = {**files, "deploy.sh": files["deploy.sh"].replace("v20260618", "v20260714")}
-    assert any(place["changed"] for place in plan(nodelint, tmp_path, files, newer)["notCompared"])
+    found = plan(nodelint, tmp_path, files, newer)
+    replaced = [pool for pool in found["nodePools"] if pool["replaced"] == "all"]
+    assert [(pool["with"], pool["headline"]) for pool in replaced] == [
+        ("../deploy.sh", "all nodes are replaced: AMIDrift")
+    ]

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, find_commands, join_lines
@@ -32,7 +33,8 @@ _WITH_A_WORD = (
 _ALL_ARGUMENTS = re.compile(r"\"?\$(?:[@*]|\{(?:[@*]|\w+\[[@*]\])[^}]*\})\"?$")
 _REDIRECTION = re.compile(r"\d?>")
 _ALL_WORDS = ("helm", "upgrade", "NAME", "CHART")
-_HEREDOC = r"<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n((?s:.{0,20000}?\n))[ \t]*\2[ \t]*(?:\n|\Z)"
+_HEREDOC = r"<<-?[ \t]*+(['\"]?)(\w++)\1[^\n]*+\n"
+_LONGEST_HEREDOC, _MOST_HEREDOCS = 20_000, 20
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
 
@@ -59,6 +61,16 @@ def _read_install(command: HelmCommand) -> ControllerInstall:
     where = Node(source, start, start, "mapping", "flow")
     found = make_install(where, HELM_COMMAND, command.version, layers, command.unread is None)
     return found._replace(at=Span(source, start, start + len("helm upgrade")))
+
+
+def _find_heredoc(text: str, pattern: str, start: int, end: int) -> tuple[int, int, bool] | None:
+    """Return where the first heredoc that a pattern begins starts and ends, and whether its mark is quoted."""
+    for begun in islice(re.compile(pattern).finditer(text, start, end), _MOST_HEREDOCS):
+        last = min(end, begun.end() + _LONGEST_HEREDOC)
+        closing = re.compile(rf"(?m)^[ \t]*+{re.escape(begun[2])}[ \t]*+$").search(text, begun.end(), last)
+        if closing is not None:
+            return begun.end(), closing.start(), bool(begun[1])
+    return None
 
 
 class HelmCommand:
@@ -178,13 +190,14 @@ class HelmCommand:
             pattern, start, end = _HEREDOC, self.start, len(text)
         else:
             pattern, start, end = rf">[ \t]*[\"']?{re.escape(path)}[\"']?[ \t]*{_HEREDOC}", 0, self.start
-        found = re.compile(pattern).search(text, start, end)
+        found = _find_heredoc(text, pattern, start, end)
         if found is None:
             return None
-        body = found[3]
-        shown = body if found[1] or not holds_code(body) else mask(body)[0]
+        begin, stop, is_quoted = found
+        body = text[begin:stop]
+        shown = body if is_quoted or not holds_code(body) else mask(body)[0]
         try:
-            roots = compose(self.source, shown, found.start(3), masked=shown is not body)
+            roots = compose(self.source, shown, begin, masked=shown is not body)
         except Unreadable:
             return None
         return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None

@@ -10,13 +10,13 @@ from nodelint.text import Source
 _HOLDS_OURS = re.compile(
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]|NodePool|NodeClass|NodeOverlay|Provisioner|AWSNodeTemplate|\bkarpenter(?!\.)"
 )
-_UNSAID = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}|^[ \t]*#[^\n]*", re.M | re.S)
-_CONTROL = re.compile(r"\{\{-?\s*(?:if|else|end|with|range|define|block|break|continue|\$\w*\s*:?=)[^}]*-?\}\}")
+_UNSAID = re.compile(r"(?m)\{\{-?\s*+/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/\s*+-?\}\}|^[ \t]*+#[^\n]*+")
+_CONTROL = re.compile(r"\{\{-?\s*+(?:if|else|end|with|range|define|block|break|continue|\$\w*+\s*+:?=)[^{}]*+\}\}")
 _KIND = re.compile(r"^kind:[ \t]*[\"']?([A-Za-z]+)[\"']?[ \t\r]*$")
 _FIELD = re.compile(r"[A-Za-z][\w-]*:(?:[ \t\r]|$)")
 _PRINTS_LINES = re.compile(r"\b(?:include|template|tpl|toYaml|toJson|toPrettyJson)\b|\.Files\b|\bnindent\s+0\b")
 _INDENTED = re.compile(r"\bn?indent\s+[1-9]")
-_ACTION = re.compile(r"\{\{.*?\}\}", re.S)
+_ACTION = re.compile(r"\{\{(?:[^{}]|\}(?!\})|\{(?!\{))*+\}\}")
 
 _PLAIN = frozenset(
     (

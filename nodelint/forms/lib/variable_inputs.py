@@ -30,8 +30,8 @@ _OF_ENVIRONMENT = re.compile(
     r"|\.github/(?:workflows|actions)/[^\n]*\.ya?ml|\.circleci/[^\n]*\.ya?ml"
     r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
-_WITHOUT_ENDING = re.compile(r"(?:^|/)(?:bin|scripts?|hack|tools|ci|\.ci|deploy\w*)/(?:[^/\n]*/)*[\w-]+$")
-"""Programs without an ending, by the folder that they stand in."""
+_OF_PROGRAMS = re.compile(r"bin|scripts?|hack|tools|ci|\.ci|deploy\w*")
+"""Folders in which files without an ending are programs."""
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
 _OF_ARGO_CD = "ARGOCD_ENV_"
@@ -69,7 +69,12 @@ def list_variables(text: str, start: int, end: int) -> set[str]:
 
 def may_be_script(path: str) -> bool:
     """Return whether a file is a script, a workflow or a file of an environment, by its path from the top."""
-    return _OF_ENVIRONMENT.search(path) is not None or _WITHOUT_ENDING.search(path) is not None
+    return _OF_ENVIRONMENT.search(path) is not None or _is_program(path)
+
+
+def _is_program(path: str) -> bool:
+    *folders, name = path.split("/")
+    return re.fullmatch(r"[\w-]+", name) is not None and any(map(_OF_PROGRAMS.fullmatch, folders))
 
 
 class VariableInputs:

@@ -22,7 +22,6 @@ from nodelint.text import Source, SourceText
 _REFERENCE = re.compile(r"(?<![\w.-])(local|dependency|include)\.([A-Za-z_][\w-]*)((?:\.[\w-]+|\[[^\[\]\n]*\])*)")
 _READ = re.compile(r"\b(?:read_terragrunt_config|file|sops_decrypt_file|templatefile|read_tfvars_file)\s*\(([^\n]*)")
 _LITERAL = re.compile(r'"([^"\n]*)"')
-_VARIABLES = re.compile(r'"[^"\n]*?([\w.-]+\.tfvars(?:\.json)?)"')
 
 ListOutputs = Callable[[str, str, Sequence[str]], Iterator[InputPlace]]
 """Yields the output of a module: its folder, the label of the only call that counts, the steps from its name on."""
@@ -60,7 +59,7 @@ class TerragruntInputs:
             text = source.text[block.start : block.end]
             if block.kind == "generate" and re.search(rf"\b{re.escape(name)}\b", text):
                 yield InputPlace("generate", folder, source, block.start, block.end)
-            for named in _VARIABLES.findall(text) if block.kind == "terraform" else ():
+            for named in _name_variables(text) if block.kind == "terraform" else ():
                 for found in self._find_above(folder, named):
                     values = self._modules.variables_of(found)
                     if name in values:
@@ -171,6 +170,13 @@ class TerragruntInputs:
             source = self._modules.source(path) if gate.is_file(path) else None
             if source is not None:
                 yield source
+
+
+def _name_variables(text: str) -> Iterator[str]:
+    """Yield the names of the files of variables that a text names, each without its folder."""
+    for literal in _LITERAL.findall(text):
+        if literal.endswith((".tfvars", ".tfvars.json")):
+            yield re.split(r"[^\w.-]", literal)[-1]
 
 
 def _list_folders(folder: str) -> Iterator[str]:
