@@ -416,6 +416,7 @@ resource "helm_release" "karpenter" {
     assert [line for line in lines if "wildcard-value" in line and line.endswith("[fix]")]
 
 
+@pytest.mark.slow
 def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten mistakes in each of four files are tried in ten rounds: the trees of one round live."""
     files, mistakes = 4, 10

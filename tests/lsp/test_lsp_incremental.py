@@ -530,6 +530,7 @@ def test_an_edit_costs_little_for_each_object_that_stays(tmp_path: Path) -> None
     assert (edit(60) - edit(20)) / 40 < 650
 
 
+@pytest.mark.slow
 def test_what_is_kept_does_not_grow_with_edits(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     for number in range(12):
