@@ -1,4 +1,4 @@
-"""`podsPerCore` and `maxPods` together, of which one has no effect on any instance type of the pools.
+"""`podsPerCore` and `maxPods` are both set, and one of them has no effect on any instance type of the pools.
 
 The kubelet takes the smaller of `maxPods` and `podsPerCore` times the number of vCPUs. Where every type that the
 pools can launch has so many vCPUs, or so few, that always the same one wins, the other is without effect, and a

@@ -7,7 +7,7 @@ the last one win instead: the binding names one service account, and the other c
 If the releases have two names, both run. The controllers of one installation elect a leader by the lease
 `karpenter-leader-election`, which is in their own namespace. Each installation has a leader of its own: both launch
 nodes for the same pending pods. A disruption budget counts a node of the other controller only when its deletion has
-begun. This is often what is left of a move from one namespace to another.
+begun. Often somebody moved Karpenter to another namespace and left the first installation.
 
 The rule compares installations that stand in one folder or one below the other, or in folders that are named after
 their namespaces. It is silent unless each plainly names its namespace and both have the same

@@ -65,7 +65,7 @@ class Schemas:
         return list(_SERVED.get(kind, ()))
 
     def shape(self, kind: str, version: str, release: Version) -> SchemaNode | None:
-        """Return the schema of a kind and API version as it stands in a release; None where there is none."""
+        """Return the schema of a kind and API version in a release; None if that release does not have it."""
         key = (kind, version, None if self.foreign else release)
         found = self._shapes.get(key)
         if found is None:
@@ -94,8 +94,8 @@ def check(obj: Object, release: Version, schemas: Schemas, partial: bool = False
     """Return what the API server of a cluster with this release of Karpenter has against an object.
 
     An empty list means that it takes the object. Unknown fields count as problems, as they do under `kubectl apply`.
-    Objects of the retired kinds are not judged. What is partial is never told of fields that it lacks; `partial` says
-    that of an object that an overlay completes.
+    Objects of the retired kinds are not judged. Required fields are not missed in a patch, nor, with
+    `partial`, in an object that an overlay completes.
     """
     if isinstance(obj, Retired) or obj.of_values:
         return []

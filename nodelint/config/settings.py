@@ -19,7 +19,7 @@ from nodelint.config.values import (
     read_region,
     read_releases,
     read_switch,
-    read_text,
+    require_text,
 )
 from nodelint.files.gate import Gate, gate
 from nodelint.files.safe_read import repository
@@ -226,7 +226,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         flag, value = flags.get(key), given.values.get(key)
         if flag is not None:
             return str(flag)
-        return None if value is None else _path(key, read_text(value, given.place(key)), folder, given.place(key))
+        return None if value is None else _path(key, require_text(value, given.place(key)), folder, given.place(key))
 
     bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
     named = read_releases(*value("karpenter-version"))

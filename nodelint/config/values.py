@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     FailOn = Literal["error", "warning", "never"]
 
 
-def read_text(value: object, where: str) -> str:
+def require_text(value: object, where: str) -> str:
+    """Return a value of a configuration that is a text; raise `ConfigError` for any other, with its place."""
     # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
     if not isinstance(value, str):
         raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
@@ -25,7 +26,7 @@ def read_releases(value: object, where: str) -> tuple[Releases, ...]:
     """Return one release, or a range parted where something changes; none for None."""
     if value is None:
         return ()
-    text = read_text(value, where)
+    text = require_text(value, where)
     from nodelint.model.ranges import is_range, only, releases_in, runs
     from nodelint.model.releases import target
 
@@ -40,7 +41,7 @@ def read_region(value: object, where: str) -> str | None:
         return None
     from nodelint.ec2.region_names import refuse_region
 
-    text = read_text(value, where)
+    text = require_text(value, where)
     refusal = refuse_region(text)
     if refusal is not None:
         raise ConfigError(f"{where}: {refusal}")
@@ -53,7 +54,7 @@ def read_kubernetes(value: object, where: str) -> KubernetesVersion | None:
     from nodelint.model.releases import KubernetesVersion
 
     try:
-        return KubernetesVersion.parse(read_text(value, where))
+        return KubernetesVersion.parse(require_text(value, where))
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from error
 

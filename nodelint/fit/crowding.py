@@ -74,11 +74,11 @@ def _pods_on(size: NodeSize, pod: Pod) -> int | None:
     """How many of the pods a node holds at most, without DaemonSets; None where it is not known."""
     counts = []
     for resource, amount in pod.requests.items():
-        has = size.allocatable.get(resource, 0)
-        if has is None:
+        allocatable = size.allocatable.get(resource, 0)
+        if allocatable is None:
             return None
         if amount > 0:
-            counts.append(has // amount)
+            counts.append(allocatable // amount)
     return min(counts, default=None)
 
 
