@@ -152,6 +152,7 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[ChangedObject, ...]] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._built = 0
@@ -163,7 +164,7 @@ class _Run:
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
                 edited.forget_others(keys)
-        if not self._why and not self._moved and not self._follows:
+        if not self._why and not self._moved and not self._follows and not self._changed:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
@@ -200,6 +201,7 @@ class _Run:
             late = Withheld("not-editable", detail=RUN.late_reason)
             self._why.update((offer.edits, late) for offer in batch)
             return
+        self._changed.update(_attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
         suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
         if tried.unread or (bad and not suspects):
@@ -249,7 +251,10 @@ class _Run:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
-        return result if finding is result.finding else result._replace(finding=finding)
+        changed = self._changed.get(edits, ()) if finding.edits else ()
+        return (
+            result if finding is result.finding and not changed else result._replace(finding=finding, changed=changed)
+        )
 
 
 def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
@@ -316,6 +321,36 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
 
     own = [change for change in tried.changed if changes(change)]
     return any(change.name == name or name in _near(change) for change in own)
+
+
+def _attribute_changes(
+    batch: Sequence[_Offer], changed: Sequence[ChangedObject]
+) -> dict[tuple[Edit, ...], tuple[ChangedObject, ...]]:
+    """Return what each fix of a batch changes. A fix that changes an object together with another one is left out."""
+    of_file: dict[str, set[int]] = {}
+    of_document: dict[tuple[str, int], set[int]] = {}
+    for index, offer in enumerate(batch):
+        for edit in offer.edits:
+            path = os.path.abspath(edit.source.path)
+            of_file.setdefault(path, set()).add(index)
+            of_document.setdefault((path, document_number(edit)), set()).add(index)
+    found: dict[int, list[ChangedObject]] = {}
+    mixed: set[int] = set()
+    for change in changed:
+        if change.document < 0:
+            owners = {index for path in change.paths for index in of_file.get(path, ())}
+        else:
+            (path,) = change.paths
+            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
+        if len(owners) == 1:
+            found.setdefault(owners.pop(), []).append(change)
+        else:
+            mixed |= owners
+    return {
+        batch[index].edits: tuple(changes)
+        for index, changes in found.items()
+        if index not in mixed and batch[index].messages is None
+    }
 
 
 def _near(change: ChangedObject) -> Iterable[Name]:
