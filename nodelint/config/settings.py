@@ -63,8 +63,6 @@ _KEYS = (
     "crds",
     "snapshot",
     "region",
-    "kustomize",
-    "helm",
     "preview",
 )
 
@@ -85,9 +83,8 @@ class Settings(NamedTuple):
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `bounds` are the
     folders that `baseline`, `crds` and `snapshot` have to lie in, where no flag names them.
 
-    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
-    `helm` say that overlays and charts are judged as those tools render them. `preview` says that preview
-    rules report.
+    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `preview` says
+    that preview rules report.
 
     `jobs` is the number of processes that judge, None for as many as suit.
 
@@ -117,8 +114,6 @@ class Settings(NamedTuple):
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
     options: Mapping[str, Mapping[str, object]] = NOTHING
     region: str | None = None
-    kustomize: bool = False
-    helm: bool = False
     preview: bool = False
     jobs: int | None = None
     root: str = ""
@@ -134,11 +129,6 @@ class Settings(NamedTuple):
         from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
 
         return self.release or NEWEST
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """Return the programs that a run asks to render overlays and charts."""
-        return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
 
     def placed(self, word: str, message: str) -> str:
         """Return a message about a name, with its place where a file holds it."""
@@ -253,8 +243,6 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         policies=_policies(given),
         options=read_options(given),
         region=read_region(*value("region")),
-        kustomize=read_switch(*value("kustomize")),
-        helm=read_switch(*value("helm")),
         preview=read_switch(*value("preview")),
         jobs=read_jobs(flags.get("jobs")),
         root=folder,

@@ -202,7 +202,6 @@ def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None
         "fit",
         "drift.cluster",
         "plan.roll",
-        "forms.external.roots",
     )
     assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"json", "textwrap"})
     modules = loaded(tmp_path, "fit", ".")
