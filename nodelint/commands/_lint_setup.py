@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.commands import exclude, include, say, session_of, unusable, watch_progress
@@ -211,19 +210,17 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     """
     if not (settings.kustomize or settings.helm):
         return None
-    from nodelint.config.session import Session
     from nodelint.forms.external.render import parts, render
 
     for tool in settings.tools:
         _say_deprecated(tool)
-    exclude = Session(settings).exclude
+    exclude = settings.paths_left_out
     built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
     found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
     found.sources += parts(built, found.sources)
     return built
 
 
-@cache
 def _say_deprecated(tool: str) -> None:
     """Say once in a run that the flag and the setting of a program that renders go with the next release."""
     from nodelint.report.skipped import PIPED
