@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from nodelint.base.tuples import NamedTuple
 from nodelint.commands import exclude, include, say, session_of, unusable, watch_progress
 
