@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     class RenderingFlags(TypedDict):
         """Of `commands._lint_setup.rendering_options`."""
 
-
     class JudgingFlags(PathFlags, RenderingFlags):
         """Of `commands._lint_setup.judging_options`."""
 

@@ -105,7 +105,7 @@ def _compare_paths(
     from nodelint.files.git.old_revision import UnreadRevision, revision
 
     try:
-        with revision(against, requested, session.include) as (into, inside, above):
+        with revision(against, requested, session.settings.paths_read_too) as (into, inside, above):
             if not inside:  # a path that only the revision has is one that this branch deletes
                 _stop_at_a_revision(requested)
                 stop_where_none_is_there(*requested)

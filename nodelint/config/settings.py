@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -22,10 +21,12 @@ from nodelint.config.values import (
     require_text,
 )
 from nodelint.files.gate import Gate, gate
+from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import repository
 from nodelint.model.messages import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from nodelint.config.values import FailOn
@@ -129,6 +130,16 @@ class Settings(NamedTuple):
         from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
 
         return self.release or NEWEST
+
+    @property
+    def paths_left_out(self) -> Excluded:
+        """Return the paths that are not read."""
+        return Excluded(self.exclude, self.exclude_root, gitignore=self.respect_gitignore)
+
+    @property
+    def paths_read_too(self) -> Globs:
+        """Return the scripts and Markdown files that are read too."""
+        return Globs(self.include, self.include_root)
 
     def placed(self, word: str, message: str) -> str:
         """Return a message about a name, with its place where a file holds it."""
