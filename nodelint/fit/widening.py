@@ -14,7 +14,7 @@ from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, judge_pod
 from nodelint.karpenter.labels import find_sibling_families
 from nodelint.karpenter.resolve.resolution import LineEffect
-from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
+from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
