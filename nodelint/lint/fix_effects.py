@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.convert.relations import is_old
-from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
 
@@ -36,12 +35,10 @@ _SELECTORS = {
 
 def describe_unsafe_fix(result: Result) -> str:
     """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
-    if result.object is not None and is_old(result.object):
+    if isinstance(result.object, Retired) or (result.object is not None and result.object.version == "v1beta1"):
         return _CONVERTED
-    pairs = [(change.old, change.new) for change in result.changed if change.old is not None]
-    if not pairs:
-        found = _find_edited_object(result)
-        pairs = [] if found is None else [found]
+    found = _find_edited_object(result) if not result.changed else None
+    pairs = result.changed if found is None else (found,)
     releases = {result.holds[0].karpenter.last} if result.holds else {OLDEST, NEWEST}
     names: dict[str, set[str]] = {}
     for old, new in pairs:

@@ -27,7 +27,7 @@ from nodelint.lint.fix_trials import (
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import NodePool
+from nodelint.model.manifest import NodePool, Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -152,7 +152,7 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
-        self._changed: dict[tuple[Edit, ...], tuple[ChangedObject, ...]] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._built = 0
@@ -325,8 +325,11 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
 
 def _attribute_changes(
     batch: Sequence[_Offer], changed: Sequence[ChangedObject]
-) -> dict[tuple[Edit, ...], tuple[ChangedObject, ...]]:
-    """Return what each fix of a batch changes. A fix that changes an object together with another one is left out."""
+) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
+    """Return the objects that each fix of a batch changes, before and after it.
+
+    A fix that changes an object together with another fix is left out.
+    """
     of_file: dict[str, set[int]] = {}
     of_document: dict[tuple[str, int], set[int]] = {}
     for index, offer in enumerate(batch):
@@ -347,7 +350,7 @@ def _attribute_changes(
         else:
             mixed |= owners
     return {
-        batch[index].edits: tuple(changes)
+        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
         for index, changes in found.items()
         if index not in mixed and batch[index].messages is None
     }

@@ -34,7 +34,6 @@ from nodelint.text import Node
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.lint.fix_trials import ChangedObject
     from nodelint.releases.release_choice import Chosen
 
 
@@ -56,7 +55,7 @@ class Result(NamedTuple):
     through: tuple[Span, ...] = ()
     alike: tuple[Result, ...] = ()
     built: Object | None = None
-    changed: tuple[ChangedObject, ...] = ()
+    changed: tuple[tuple[Object, Object | None], ...] = ()
 
     @property
     def message(self) -> str:
