@@ -128,14 +128,14 @@ def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
     _, name, line, types = min(found, key=lambda way: way[0])
     key = normalize(line.key)
     values = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
-    own = pool.resolution.catalog.label(name, key)
+    value = pool.resolution.catalog.label(name, key)
     siblings = find_sibling_families(line.values, types, pool.resolution.catalog) if key == FAMILY else []
     if key == INSTANCE_TYPE and line.operator == "In":
         what = f"add a type that holds it, such as `{name}`, to"
     elif values and line.operator == "In":
         what = f"add `{short(values[0])}` to"
-    elif line.operator == "In" and own is not None:
-        what = f"add `{siblings[0] if siblings else own}` to"
+    elif line.operator == "In" and value is not None:
+        what = f"add `{siblings[0] if siblings else value}` to"
     else:
         what = f"allow {name} and its like in"
     image = ", if its container images are built for that" if key == ARCH else ""
