@@ -349,7 +349,7 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
     """The line that removed the last types which an image is for, where one did."""
     catalog = resolution.catalog
     types = catalog.values(ARCH).get(image.arch or "", NONE)
-    devices = {variant: catalog.having_resource(resource) for variant, resource in _DEVICES.items()}
+    devices = {variant: catalog.resources.having(resource) for variant, resource in _DEVICES.items()}
     own = [devices[variant] for variant in image.variants if variant in devices]
     types = types & union(own) if own else types - union(devices.values())
     for line in resolution.lines:
@@ -450,7 +450,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
     region = resolution.price_region
-    used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+    used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""
         yield from wrap(f"Prices: on demand in {used}, USD, {day}; yours may differ{lacking}.", width, "")
