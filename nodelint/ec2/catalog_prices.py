@@ -32,7 +32,7 @@ class CatalogPrices:
         self.answered = answered
         self._on_demand: tuple[float | None, ...] | None = None
 
-    def of(self, name: str, region: str = "us-east-1") -> float | None:
+    def on_demand(self, name: str, region: str = "us-east-1") -> float | None:
         """On-demand price in USD per hour; None where none is known.
 
         A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a

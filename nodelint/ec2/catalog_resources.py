@@ -24,7 +24,7 @@ class CatalogResources:
         self._version = release
         self._having: dict[str, TypeSet] = {}
 
-    def of(self, name: str) -> dict[str, str]:
+    def amounts(self, name: str) -> dict[str, str]:
         """Kubernetes quantities that are left on a node with the AL2023 family and default settings."""
         position = self._written.positions.get(name)
         if position is None:
@@ -41,7 +41,7 @@ class CatalogResources:
         return tuple(self._snapshot.resources)
 
     def column(self, resource: str) -> tuple[str | None, ...]:
-        """How much of a resource each type has, in the order of names: what `of` says of one type."""
+        """How much of a resource each type has, in the order of names: what `amounts` says of one type."""
         if resource not in self._snapshot.resources:
             return (None,) * len(self._written.names)
         written = self._written.columns.quantities(self._snapshot.resources.index(resource))

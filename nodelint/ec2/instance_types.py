@@ -199,7 +199,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
         [labels.get(label) for label in LABELS],
         [resources.get(resource) for resource in RESOURCES],
         network,
-        [tables.prices.of(name, region) for region in PRICED],
+        [tables.prices.on_demand(name, region) for region in PRICED],
     )
 
 

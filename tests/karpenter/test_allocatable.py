@@ -24,7 +24,7 @@ def lost(alias: str = "al2023@latest", pool: dict[str, Any] | None = None, **spe
 
 
 def published(name: str, resource: str) -> int:
-    return billionths(CATALOG.resources.of(name).get(resource, "0"))
+    return billionths(CATALOG.resources.amounts(name).get(resource, "0"))
 
 
 MICRO = {"t1.micro", "t2.micro", "t2.nano", "t3.micro", "t3.nano", "t3a.micro", "t3a.nano", "t4g.micro", "t4g.nano"}
@@ -42,7 +42,7 @@ def test_kube_reserved_takes_the_place_of_what_the_kubelet_keeps_by_itself(memor
     expected = {
         name
         for name in CATALOG
-        if published(name, "memory") + (255 + 11 * int(CATALOG.resources.of(name)["pods"])) * billionths("1Mi")
+        if published(name, "memory") + (255 + 11 * int(CATALOG.resources.amounts(name)["pods"])) * billionths("1Mi")
         < billionths(memory)
     }
     assert lost(kubelet={"kubeReserved": {"memory": memory}}) == expected - set(CATALOG.names_in(of_family("a1")))

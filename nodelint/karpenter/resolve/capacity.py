@@ -62,7 +62,7 @@ class NodeCapacity:
             return self._storage(name)
         if resource == EFA:
             return self._efas(name)
-        return quantities.billionths(self._view.resources.of(name).get(resource, "0"))
+        return quantities.billionths(self._view.resources.amounts(name).get(resource, "0"))
 
     def amounts(self, resource: str) -> list[int | None]:
         """Return how much of a resource each type has, in the order of names."""
@@ -116,7 +116,7 @@ class NodeCapacity:
             return None
         interfaces = efa_only(self._spec, self._view)
         if interfaces is None:
-            return quantities.billionths(self._view.resources.of(name).get(EFA, "0"))
+            return quantities.billionths(self._view.resources.amounts(name).get(EFA, "0"))
         return None if any(kind is UNKNOWN for _, kind in interfaces) else len(interfaces) * ONE
 
 
@@ -153,7 +153,7 @@ class PodCount:
 
     def addresses(self, name: str) -> int | None:
         """Return the pods for which the interfaces of a type have addresses."""
-        published = int(self._view.resources.of(name).get("pods", "0"))
+        published = int(self._view.resources.amounts(name).get("pods", "0"))
         if not self._taken and self._interfaces_known:
             return published
         network = self._view.resources.network(name)

@@ -271,7 +271,7 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
         small, large = shapes.extremes[at]
         share = _COUNTED if at else 1
         for found, (size, name), part in ((most, small, share), (fewest, large, 1)):
-            price, nodes = catalog.prices.of(name), int(total / (size * part))
+            price, nodes = catalog.prices.on_demand(name), int(total / (size * part))
             cost = None if price is None else price * nodes
             found.append(Reach(limit, nodes, name, f"{size / 1024:g}Gi" if at else str(size), cost))
     amounts = {limit.resource: limit.amount or 0 for limit in counted}
@@ -301,7 +301,7 @@ def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, 
     if len(cpus) != 1 or not all(sizes.values()):
         return None
     name = max(
-        sizes, key=lambda resource: (sizes[resource], -(catalog.prices.of(resource) or float("inf")), resource)
+        sizes, key=lambda resource: (sizes[resource], -(catalog.prices.on_demand(resource) or float("inf")), resource)
     )
     nodes = int(total / sizes[name])
     allowed = int((cpu.amount or 0) / (int(*cpus) * ONE))

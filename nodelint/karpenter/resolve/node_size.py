@@ -131,7 +131,7 @@ class NodeSizes:
         place = self._view.place(name)
         if place is None:
             return NodeSize({}, {})
-        own = dict.fromkeys((*_SIZED, *self._view.resources.of(name), *self._brought.get(name, ())))
+        own = dict.fromkeys((*_SIZED, *self._view.resources.amounts(name), *self._brought.get(name, ())))
         if self._addresses_of(name) is not None:
             own[_ADDRESSES] = None
         columns = {resource: self._column(resource) for resource in own}

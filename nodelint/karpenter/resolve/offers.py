@@ -149,7 +149,7 @@ def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
             wanted.append((numbers[0], numbers[1]))
 
     def lacks(name: str) -> bool:
-        if efa_only > int(view.resources.of(name).get("vpc.amazonaws.com/efa", "0")):
+        if efa_only > int(view.resources.amounts(name).get("vpc.amazonaws.com/efa", "0")):
             return True
         network = view.resources.network(name)
         cards = network.cards if network is not None else ()

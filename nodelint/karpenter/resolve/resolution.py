@@ -189,7 +189,7 @@ class Resolution:
         """Return what Karpenter takes a type to cost per hour on demand in a region, in USD: by its
         overlays, if any.
         """
-        price = self.catalog.prices.of(name, region)
+        price = self.catalog.prices.on_demand(name, region)
         changes = self.price_changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
         return min((price for price in prices if price is not None), default=None)
