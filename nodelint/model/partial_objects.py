@@ -212,7 +212,7 @@ def list_conditional(node: Node, document: Document) -> Iterator[tuple[str, Node
 
 
 def _is_comment(source: SourceText, at: int) -> bool:
-    """Whether code stands in a comment of YAML, which is one for every template language but Jinja, or is taken so."""
+    """Whether code stands in a comment, which most template languages are not to look into; Jinja does."""
     before = source.text[source.text.rfind("\n", 0, at) + 1 : at]
     return "#" in before and re.search(_JINJA_NAME, source.path) is None
 

@@ -335,7 +335,7 @@ _PAIRED = (
 _LOOPS = frozenset({"range", "for", "do", "#"})
 
 
-class Block(NamedTuple):
+class TemplateBlock(NamedTuple):
     """A condition (`is_loop` is False) or a loop of a template: where it begins and where its end stands."""
 
     start: int
@@ -343,9 +343,9 @@ class Block(NamedTuple):
     is_loop: bool
 
 
-def list_blocks(text: str, start: int, end: int) -> list[Block]:
+def list_blocks(text: str, start: int, end: int) -> list[TemplateBlock]:
     """Return the conditions and loops of a template that begin and end between two places, in their order."""
-    found: list[Block] = []
+    found: list[TemplateBlock] = []
     open_: list[tuple[int, str]] = []
     for match in re.compile(_PAIRED).finditer(text, start, end):
         word = match[match.lastgroup or 0]
@@ -354,7 +354,7 @@ def list_blocks(text: str, start: int, end: int) -> list[Block]:
         elif open_:
             begin, opened = open_.pop()
             if opened:
-                found.append(Block(begin, match.start(), opened in _LOOPS))
+                found.append(TemplateBlock(begin, match.start(), opened in _LOOPS))
     return sorted(found)
 
 
