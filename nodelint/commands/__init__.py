@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.printable import escaped_json, printable, screened, without_commands
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
-    from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.model.releases import Version
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -189,12 +188,10 @@ def discovered(
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`, `named` the name of the file that standard input stands for.
     """
-    from nodelint.config.session import Session
     from nodelint.files.discover import discover
 
     file_contents.begin()
-    session = Session(settings)
-    exclude, include = session.exclude, session.include
+    exclude, include = settings.paths_left_out, settings.paths_read_too
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
     line = watch_progress()
@@ -259,35 +256,10 @@ def _missing_text(path: str) -> str:
 
 def say_unknown(releases: Iterable[Version]) -> None:
     """Say of releases that are not known how they are judged, and how old the facts are; each once in a run."""
+    from nodelint.commands._run_facts import say_unknown_release
+
     for release in releases:
-        _say_unknown(release)
-
-
-@cache
-def _say_unknown(release: Version) -> None:
-    from nodelint.model.releases import is_newer, judged_as
-
-    instead = judged_as(release)
-    if instead is None:
-        return
-    if is_newer(release):
-        from nodelint.report.age import known_releases_text
-
-        known = known_releases_text(today())
-        how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
-        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}")
-    else:
-        say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
-
-
-@cache
-def _say_unknown_kubernetes(version: KubernetesVersion) -> None:
-    """Say that a version of Kubernetes is newer than all that are known."""
-    from nodelint.model.releases import NEWEST, supported
-
-    most = supported(NEWEST).most
-    if version > most:
-        say(f"Kubernetes {version} is newer than the versions known here (to {most}): images for it are not known")
+        say_unknown_release(release)
 
 
 def session_of(settings: Settings) -> Session:
@@ -299,7 +271,9 @@ def session_of(settings: Settings) -> Session:
     session.today = today()
     say_unknown([settings.karpenter])
     if settings.kubernetes is not None:
-        _say_unknown_kubernetes(settings.kubernetes)
+        from nodelint.commands._run_facts import say_unknown_kubernetes
+
+        say_unknown_kubernetes(settings.kubernetes)
     if settings.region is not None:
         from nodelint.ec2.region_names import find_unknown_region_note
 
@@ -339,7 +313,9 @@ def now() -> datetime:
 
     NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
     """
-    return _now(os.environ.get("NODELINT_NOW"))
+    from nodelint.commands._run_facts import read_time
+
+    return read_time(os.environ.get("NODELINT_NOW"))
 
 
 def today() -> int:
@@ -350,21 +326,6 @@ def today() -> int:
     from time import time
 
     return int(time()) // 86400
-
-
-@cache
-def _now(given: str | None) -> datetime:
-    from datetime import UTC, datetime
-
-    if not given:
-        return datetime.now(UTC).replace(microsecond=0)
-    try:
-        time = datetime.fromisoformat(given).astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError, OSError):  # the latter two: a zone moves it out of the years that there are
-        stop(f"NODELINT_NOW: `{given}` is not a time such as 2026-11-20T12:00:00Z")
-    if time.year < 1970:  # years of fewer than four digits would be written as no time of ISO 8601
-        stop(f"NODELINT_NOW: `{given}` is before 1970")
-    return time
 
 
 def on_terminal() -> bool:

@@ -217,7 +217,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     target = session.target(choose=choose)
     newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
-    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    gaps = say_gaps(found, inventory, providers=("auto-mode",))
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:

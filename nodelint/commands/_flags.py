@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     class RenderingFlags(TypedDict):
         """Of `commands._lint_setup.rendering_options`."""
 
-        helm: bool | None
-        kustomize: bool | None
-
     class JudgingFlags(PathFlags, RenderingFlags):
         """Of `commands._lint_setup.judging_options`."""
 

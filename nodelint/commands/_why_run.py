@@ -149,7 +149,7 @@ def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
     from nodelint.model.manifest import NodePool
 
     inventory = read_inventory(found)
-    say_gaps(found, inventory, run.session.settings)
+    say_gaps(found, inventory)
     return [o for o in inventory.objects() if isinstance(o, NodePool) and isinstance(o.name, str)]
 
 

@@ -103,7 +103,7 @@ def command(
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
-    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    gaps = say_gaps(found, inventory, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)

@@ -86,7 +86,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)
-    gaps = say_gaps(found, inventory, settings)
+    gaps = say_gaps(found, inventory)
     say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = list_hashes(inventory.objects(), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)

@@ -31,10 +31,10 @@ from nodelint.report.explain_facts import (
 )
 from nodelint.report.explain_types import (
     TypeRows,
-    is_rare,
     launch_order,
     min_value_lines,
     overlay_lines,
+    rare_types,
     type_table,
 )
 from nodelint.report.json_text import JsonLine
@@ -317,9 +317,7 @@ def _rare(resolution: Resolution) -> int:
     """How many launchable types Karpenter sets aside while it has others: none where minValues are set."""
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
-    catalog = resolution.catalog
-    left = resolution.launchable & find_ready(resolution)
-    return sum(is_rare(name, catalog) for name in catalog.names_in(left))
+    return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))
 
 
 def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
