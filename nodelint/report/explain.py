@@ -11,9 +11,10 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
-from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
+from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.keys import ARCH
 from nodelint.model.messages import short

@@ -13,9 +13,10 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.text.nodes import UNKNOWN, Document, MappingEntry, Node, Position, Scalar, SourceText, UnknownValue
+    from nodelint.text.nodes import Document, MappingEntry, Node, Position, Scalar, SourceText
     from nodelint.text.rereading import read_alone, reread, reread_document
     from nodelint.text.source import Source
+    from nodelint.text.unknown_value import UNKNOWN, UnknownValue
 
 __all__ = [
     "UNKNOWN",
