@@ -43,15 +43,16 @@ _MOST_APART = 8
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
-_MOST_BUILT, _LARGEST_BUILT = 3_000_000, 1_000_000
-"""Characters of built texts that all trials of a run may have built anew, and those that one may."""
+_MOST_BUILT = 3_000_000
+"""Characters of built texts that all trials of a run may have built anew."""
+
+_LARGEST_BUILT = 1_000_000
+"""Characters of built texts that one trial may have built anew."""
 
 _MOST_STEPS = 1_000_000
 """Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
 
-_TOO_LARGE = (
-    "to judge what it does, more would have to be rendered again than a run renders: apply it and check again"
-)
+_TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
 
 
 class _Offer(NamedTuple):
