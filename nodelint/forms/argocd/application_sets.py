@@ -70,8 +70,10 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
             yield {entry.name: entry.value for entry in element.entries if entry.name is not None}
     elif several is not None and several.items:
         # Of a generator within another, no more are asked for than lead to one Application too many.
-        each = ([*islice(_parameters_of(p, read_file, budget), MOST_APPLICATIONS + 1)] for p in several.items)
-        for parts in product(*each):
+        parts_of_each = (
+            [*islice(_parameters_of(p, read_file, budget), MOST_APPLICATIONS + 1)] for p in several.items
+        )
+        for parts in product(*parts_of_each):
             budget.spend(sum(1 + len(part) for part in parts))
             yield {name: value for part in parts for name, value in part.items()}
     elif (git := generator.get("git")) is not None and (
