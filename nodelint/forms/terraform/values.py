@@ -238,7 +238,7 @@ class TerraformModule:
         led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
         if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
             return unknown(at)
-        found = match_files(os.path.join(self.folder, folder), pattern)
+        found = match_files(os.path.join(self.folder, folder), pattern, self.budget)
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
