@@ -57,7 +57,7 @@ from nodelint.api import Context, Finding, Findings, Source, controller_settings
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs_in(source):
+    for install in context.run_files.installs_in(source):
         release = install.release
         if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):
             continue

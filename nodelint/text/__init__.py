@@ -33,12 +33,10 @@ __all__ = [
     "reread_document",
 ]
 
-_NODES = (
-    *("UNKNOWN", "Document", "MappingEntry", "Node", "Position"),
-    *("Scalar", "SourceText", "UnknownValue"),
-)
+_NODES = ("Document", "MappingEntry", "Node", "Position", "Scalar", "SourceText")
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
+    **dict.fromkeys(("UNKNOWN", "UnknownValue"), "nodelint.text.unknown_value"),
     **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
     "Source": "nodelint.text.source",
 }
