@@ -270,7 +270,7 @@ def check(source: Source, context: Context) -> Findings:
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = context.objects_near(source, Object)
+        objects = context.run_files.objects_near(source, Object)
         stated = [context.stated_releases(obj) for obj in objects] or _releases_beside(source, context)
         lists = bool(stated) and all(found and min(found) >= LISTS_PROFILES for found in stated)
         if (not objects and not lists) or any(obj.version != "v1" for obj in objects):
@@ -324,7 +324,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
 
 def _check_attached(source: Source, context: Context) -> Findings:
     """Roles of the controller to which only policies of AWS are attached."""
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         if not _ACCOUNT.search(block.text):
             continue
@@ -356,7 +356,7 @@ def _check_written(source: Source, context: Context) -> Findings:
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.run_files.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]

@@ -13,7 +13,8 @@ from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.packing import LaunchedNode, Packer, Packing, PodGroup, zone_spread
-from nodelint.fit.pods import ANTI_AFFINITY, Pod, pod_of
+from nodelint.fit.pod_terms import ANTI_AFFINITY
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit

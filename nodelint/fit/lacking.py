@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.model.messages import short
 from nodelint.model.quantities import format_quantity

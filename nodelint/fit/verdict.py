@@ -13,17 +13,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import (
-    SPREAD,
-    Daemon,
-    HostPort,
-    LabelExpression,
-    Pod,
-    Term,
-    Toleration,
-    TopologyKey,
-    add_requests,
-)
+from nodelint.fit.pod_terms import SPREAD, HostPort, LabelExpression, Term, Toleration, TopologyKey
+from nodelint.fit.pods import Daemon, Pod, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.fit.topologies import find_no_domain
 from nodelint.fit.volumes import VolumePlace

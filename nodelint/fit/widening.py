@@ -9,7 +9,8 @@ from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
-from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, judge_pod
 from nodelint.karpenter.resolve.effects import LineEffect

@@ -17,8 +17,9 @@ from nodelint.forms.lib.file_patterns import match_files, names_file
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, explain_no_instance, instances
+from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hclexpr import read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression

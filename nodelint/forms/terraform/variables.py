@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nodelint.files.gate import gate
 from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
-from nodelint.forms.terraform.fill import TerraformBlock, attributes_of
+from nodelint.forms.terraform.file_blocks import TerraformBlock, attributes_of
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.template import Evaluator
