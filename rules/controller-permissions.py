@@ -299,7 +299,9 @@ def check(source: Source, context: Context) -> Findings:
 def _releases_beside(source: Source, context: Context) -> "list[list[releases.Version]]":
     """The releases of the charts that the folder of a file installs; empty if one is not known."""
     folder = os.path.dirname(source.path)
-    installs = [install for install in context.installs if os.path.dirname(install.at.source.path) == folder]
+    installs = [
+        install for install in context.run_files.installs if os.path.dirname(install.at.source.path) == folder
+    ]
     known = [install.release for install in installs if install.release is not None]
     return [[release] for release in known] if len(known) == len(installs) else []
 
