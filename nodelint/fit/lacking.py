@@ -119,6 +119,19 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
     return f"{name} would hold it, and is beyond the limits of the pool"
 
 
+def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
+    """Return the requirements that leave the pool no type for any pod. None if no one or two of them do."""
+    dead, clash = pool.resolution.dead_lines, pool.resolution.clash
+    if dead:
+        text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"
+        return Explanation(text, text, (dead[0].node,))
+    if clash is None:
+        return None
+    both = " and ".join(map(_say_line, clash))
+    text = f"the pool launches nothing for any pod: no type meets both {both}"
+    return Explanation(text, text, (clash[0].node, clash[1].node))
+
+
 def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
     """Which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
     for expression in expressions:

@@ -175,13 +175,17 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
     """What keeps the pod from each pool, and what keeps each pod from this one."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
-    filtered = None
+    at = pool.pool.requirements_node or pool.pool.name_node
     if not pool.candidates:
-        filtered = _FILTERED
-    elif pool.unmet is not None and not pool.pool.static:
-        filtered = f"{_FILTERED}: minValues of {pool.unmet} is not met"
-    if filtered is not None:
-        return PoolRefusal("requirements", filtered, pool.pool.requirements_node or pool.pool.name_node)
+
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_empty_pool
+
+            return explain_empty_pool(pool)
+
+        return PoolRefusal("requirements", _FILTERED, at, explain=explain)
+    if pool.unmet is not None and not pool.pool.static:
+        return PoolRefusal("requirements", f"{_FILTERED}: minValues of {pool.unmet} is not met", at)
     return _limits_refusal(pool)
 
 
