@@ -13,7 +13,7 @@ from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wante
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
-from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.fit.verdict import PoolVerdict, Surroundings, judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
@@ -199,7 +199,9 @@ class Tree:
                 verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
-                elif admitted is not None and admitted_to is None:
+                else:
+                    verdict = verdict._replace(surroundings=Surroundings(tuple(groups), tuple(volumes)))
+                if not verdict.fits and admitted is not None and admitted_to is None:
                     sure_pod = self.without_unsure(admitted, pool)
                     if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
                         admitted_to = admission.say_what_is_added(pod, pool.name)
@@ -207,7 +209,9 @@ class Tree:
         return verdicts, ignored, admitted_to
 
     def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
-        return judge_daemon(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, workload))
+        groups = self.daemon_groups(pool, workload)
+        verdict = judge_daemon(self.without_unsure(pod, pool), pool, groups)
+        return verdict if verdict.fits else verdict._replace(surroundings=Surroundings(tuple(groups)))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
         """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""

@@ -86,12 +86,23 @@ class PoolRefusal(NamedTuple):
         return self.explain() if self.explain is not None else None
 
 
+class Surroundings(NamedTuple):
+    """What a pod was judged with: the DaemonSets of a pool's types, and where the pod's volumes can be."""
+
+    daemons: tuple[DaemonGroup, ...]
+    volumes: tuple[VolumePlace, ...] = ()
+
+
 class PoolVerdict(NamedTuple):
-    """What a pool makes of a pod: the types that hold it, with an image, or why there is none."""
+    """What a pool makes of a pod: the types that hold it, with an image, or why there is none.
+
+    `surroundings` are what the pod was refused with. None if it was not refused.
+    """
 
     pool: EmptyPool
     types: TypeSet
     refusal: PoolRefusal | None
+    surroundings: Surroundings | None = None
 
     @property
     def fits(self) -> bool:
@@ -282,6 +293,8 @@ class _Attempt:
                 lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
                 return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements, expressions)
+        if refusal is not None and volume is not None and volume.apart is not None:
+            refusal = self._with_volumes_apart(refusal, *volume.apart)
         if refusal is None and types and not pool.pool.static:
             refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
@@ -290,14 +303,24 @@ class _Attempt:
         self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression], existing: Requirements
     ) -> PoolRefusal:
         def explain() -> Explanation:
-            from nodelint.fit.lacking import explain_volume_clash
+            from nodelint.fit import lacking
 
-            return explain_volume_clash(expressions, clash, volume.requirements, volume.node)
+            if volume.apart is not None:
+                return lacking.explain_volumes_apart(*volume.apart)
+            return lacking.explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
         found = _clash_refusal(clash, volume.requirements, self.pool, (), existing)
         text = found.message.replace("incompatible requirements", VOLUME_CLASH)
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
+
+    def _with_volumes_apart(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_volumes_apart
+
+            return explain_volumes_apart(first, then)
+
+        return refusal._replace(at_workload=self.pod.node.get("volumes"), daemons=(), explain=explain)
 
     def _filtered(
         self, requirements: Requirements, expressions: Sequence[LabelExpression]
