@@ -103,6 +103,10 @@ class PoolVerdict(NamedTuple):
     types: TypeSet
     refusal: PoolRefusal | None
     surroundings: Surroundings | None = None
+    preferences_open: bool = False
+    """Whether the types depend on `preferencePolicy`, which is not known."""
+    takes_if_ignored: bool = False
+    """Whether the pool takes the pod under one value of `preferencePolicy` alone, which is not known."""
 
     @property
     def fits(self) -> bool:
@@ -126,13 +130,13 @@ class PodState(NamedTuple):
     topologies: tuple[TopologyKey, ...]
 
 
-def relaxations(pod: Pod, pool: EmptyPool) -> Iterator[PodState]:
+def relaxations(pod: Pod, pool: EmptyPool, ignored: bool) -> Iterator[PodState]:
     """The states that the scheduler tries, each with less than the one before.
 
-    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred.
+    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred. None of
+    these is tried where preferences are `ignored`.
     """
     terms: Sequence[Term | None] = pod.terms or (None,)
-    ignored = pool.policies.preferences_ignored
     wanted = () if ignored else pod.preferred
     first = wanted[0] if wanted else None
     hard = tuple(topology for topology in pod.topologies if not topology.preferred)
@@ -161,13 +165,30 @@ def judge_pod(
     refusal = _refuse_at_once(pool, ignored)
     if refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
-    found = PoolVerdict(pool, NONE, None)
-    for state in relaxations(pod, pool):
-        found = _Attempt(pod, pool, daemons, volumes).judge(state)
+    attempt, preferences = _Attempt(pod, pool, daemons, volumes), pool.policies.preferences_ignored
+    found = _with_image(_relax(attempt, preferences is True))
+    if preferences is None and (pod.preferred or any(topology.preferred for topology in pod.topologies)):
+        found = _either(found, _with_image(_relax(attempt, True)))
+    return _left_to_nodes(found) if found.fits and pool.pool.static else found
+
+
+def _relax(attempt: _Attempt, ignored: bool) -> PoolVerdict:
+    """What comes of the first state with which the pool takes the pod, or of the last."""
+    found = PoolVerdict(attempt.pool, NONE, None)
+    for state in relaxations(attempt.pod, attempt.pool, ignored):
+        found = attempt.judge(state)
         if found.fits:
             break
-    found = _with_image(found)
-    return _left_to_nodes(found) if found.fits and pool.pool.static else found
+    return found
+
+
+def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
+    """The verdict where it is not known whether the controller respects preferences or ignores them."""
+    if respected.fits == ignored.fits and respected.types == ignored.types:
+        return respected
+    kept = respected if respected.fits else ignored
+    one_alone = respected.fits != ignored.fits
+    return kept._replace(types=respected.types | ignored.types, preferences_open=True, takes_if_ignored=one_alone)
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
