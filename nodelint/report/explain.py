@@ -262,9 +262,7 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     if not candidates:
         newer = resolution.perhaps_newer
         if newer is not None:
-            yield from wrap(
-                f"=> not known: no known type of {total} meets the requirements, and {newer.reason}", width, ""
-            )
+            yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
             return
         yield f"=> none of {total} meets the requirements"
         yield from _why_none(resolution, width)
