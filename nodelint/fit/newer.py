@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.ec2.catalog import newer_type
+from nodelint.ec2.type_names import newer_type
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import Pod
 from nodelint.fit.unjudged import may_take

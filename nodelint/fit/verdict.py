@@ -186,9 +186,9 @@ def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
     """The verdict where it is not known whether the controller respects preferences or ignores them."""
     if respected.fits == ignored.fits and respected.types == ignored.types:
         return respected
-    kept = respected if respected.fits else ignored
+    verdict = respected if respected.fits else ignored
     one_alone = respected.fits != ignored.fits
-    return kept._replace(types=respected.types | ignored.types, preferences_open=True, takes_if_ignored=one_alone)
+    return verdict._replace(types=respected.types | ignored.types, preferences_open=True, takes_if_ignored=one_alone)
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:

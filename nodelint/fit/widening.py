@@ -58,8 +58,8 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
     explanation = refusal.explanation if refusal is not None else None
     if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
         return  # where a volume is, no requirement of a pool changes
-    beside = surroundings_of(verdict)
-    if beside.volumes and all(volume.apart is not None for volume in beside.volumes):
+    surroundings = surroundings_of(verdict)
+    if surroundings.volumes and all(volume.apart is not None for volume in surroundings.volumes):
         return
     if refusal.reason == "limits":
         at = pool.pool.find_field("spec", "limits")
@@ -67,7 +67,7 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
             yield WayOut(f"raise the limits of pool `{short(pool.name)}` above one of its types", at, pool)
         return
     if explanation is None:
-        yield from _add_label(pod, pool, beside)
+        yield from _add_label(pod, pool, surroundings)
         return
     lacking = {lack.resource for lack in explanation.lacking}
     most_pods = pool.resolution.node_class and pool.resolution.node_class.node.find("spec", "kubelet", "maxPods")
@@ -78,10 +78,10 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         needed = (lack.requested + lack.by_daemons) // ONE
         yield WayOut(f"raise `maxPods` in `kubelet` of class `{_name_of(pool)}` to {needed} or more", most_pods, pool)
     elif refusal.reason in ("resources", "requirements"):
-        yield from _allow_more(pod, pool, beside)
+        yield from _allow_more(pod, pool, surroundings)
 
 
-def _add_label(pod: Pod, pool: EmptyPool, beside: Surroundings) -> Iterator[WayOut]:
+def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
     """The one label that nodes of the pool lack: where the pool would take the pod with it."""
     lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
     domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
@@ -91,7 +91,7 @@ def _add_label(pod: Pod, pool: EmptyPool, beside: Surroundings) -> Iterator[WayO
         return
     expression = lacking[0]
     rest = pod._replace(selector=tuple(e for e in pod.selector if e is not expression))
-    if judge_pod(rest, pool, beside.daemons, volumes=beside.volumes).fits:
+    if judge_pod(rest, pool, surroundings.daemons, volumes=surroundings.volumes).fits:
         label = f"`{short(expression.key)}: {short(expression.values[0])}`"
         text = f"add {label} to the labels of the template of pool `{short(pool.name)}`, if it is meant to take them"
         yield WayOut(text, pool.pool.name_node, pool)
@@ -129,13 +129,13 @@ def _name_of(pool: EmptyPool) -> str:
     return short(str(node_class.name)) if node_class is not None else ""
 
 
-def _allow_more(pod: Pod, pool: EmptyPool, beside: Surroundings) -> Iterator[WayOut]:
+def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
     """The line of the pool without which a type would hold the pod, with the cheapest such type or the value."""
     expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
     asks = requirements_of(expressions, pool.release)
-    if beside.volumes:
-        asks.add(*beside.volumes[0].requirements)
-    requests = add_requests((pod.requests, _most_of_daemons(beside)))
+    if surroundings.volumes:
+        asks.add(*surroundings.volumes[0].requirements)
+    requests = add_requests((pod.requests, _most_of_daemons(surroundings)))
     families = pool.resolution.families(pool.candidates)
     found: list[tuple[float, str, LineEffect]] = []
     for line in pool.resolution.lines:
@@ -163,10 +163,10 @@ def _allow_more(pod: Pod, pool: EmptyPool, beside: Surroundings) -> Iterator[Way
     yield WayOut(f"{what} in `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
 
 
-def _most_of_daemons(beside: Surroundings) -> Resources:
+def _most_of_daemons(surroundings: Surroundings) -> Resources:
     """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
     most: dict[str, int] = {}
-    for group in beside.daemons:
+    for group in surroundings.daemons:
         for resource, amount in group.requests.items():
             most[resource] = max(amount, most.get(resource, 0))
     return most

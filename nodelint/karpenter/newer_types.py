@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nodelint.ec2.catalog import Catalog, may_be_new
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_names import may_be_new
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.labels import nearest_value, slips_of
 from nodelint.karpenter.resolve.resolution import OLD_FACTS

@@ -95,7 +95,7 @@ def test_a_preference_policy_that_is_stated_decides(
     tmp_path: Path, nodelint: Run, policy: str, possible: bool
 ) -> None:
     tree(tmp_path, SPLIT, "m7i, m7g", KNOWN[policy])
-    found, text, _ = answer(nodelint)
+    found, _, _ = answer(nodelint)
     assert found is not None and found["possible"] is possible
 
 
