@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.ec2.type_names import newer_type
+from nodelint.ec2.type_names import NAME_KEYS, newer_type
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import Pod
 from nodelint.fit.unjudged import may_take
@@ -15,7 +15,7 @@ from nodelint.model.gap import Gap
 def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
     """Return why a type that the catalogue lacks may let a pool take a pod that it refuses. None if none may.
 
-    A pod that is too large for known types that meet its conditions is refused all the same.
+    A pod that known types of the names it asks for do not hold is refused all the same.
     """
     pool, refusal = verdict.pool, verdict.refusal
     if refusal is None or refusal.reason in ("taint", "limits", "static") or not pool.pool.has_ec2_types:
@@ -33,8 +33,9 @@ def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
         total.add(*wanted)
         for volume in volumes[:1]:
             total.add(*volume.requirements)
-        if pool.meeting(total, pool.candidates):
-            continue
+        by_name = [requirement for requirement in total if requirement.key in NAME_KEYS]
+        if pool.meeting(by_name, pool.resolution.catalog.all_types):
+            continue  # known types have such names, and what else the pod asks for keeps it from them
         name = newer_type(total, pool.resolution.catalog, sizes_left_out(pool.pool))
         if name is not None:
             return unknown_fact(pod.node, f"`{name.partition('.')[0]}` {ELSEWHERE}")

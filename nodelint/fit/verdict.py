@@ -323,7 +323,7 @@ class _Attempt:
     def _volume_refusal(
         self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression], existing: Requirements
     ) -> PoolRefusal:
-        def explain() -> Explanation:
+        def explain() -> Explanation | None:
             from nodelint.fit import lacking
 
             if volume.apart is not None:

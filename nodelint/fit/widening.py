@@ -70,7 +70,8 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         yield from _add_label(pod, pool, surroundings)
         return
     lacking = {lack.resource for lack in explanation.lacking}
-    most_pods = pool.resolution.node_class and pool.resolution.node_class.node.find("spec", "kubelet", "maxPods")
+    node_class = pool.resolution.node_class
+    most_pods = node_class.node.find("spec", "kubelet", "maxPods") if node_class is not None else None
     if lacking == {_STORAGE}:
         yield from _more_storage(pod, explanation, pool)
     elif lacking == {_PODS} and most_pods is not None:
