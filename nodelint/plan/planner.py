@@ -228,9 +228,7 @@ class Planner:
             self.options.versions,
             written_class,
             self.options.upgraded,
-            old_class is not None
-            and new_class is not None
-            and keeps_hop_limit(old_class, new_class, self.of_v1beta1),
+            keeps_hop_limit(old_class, new_class, self.of_v1beta1),
         )
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
         if not moved and self.comparer.is_unchanged(pair, old_class, written_class):
@@ -239,6 +237,7 @@ class Planner:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
         done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
+        unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
         plan = PoolPlan(
             pair,
             _name_node(pair),
@@ -251,9 +250,7 @@ class Planner:
             nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
             effects=tuple(done.effects),
-            uncompared=unread_class(pair.new, gap)
-            if gap is not None
-            else self._unclear(pair.old, pair.new, old_class, new_class),
+            uncompared=unclear,
             never_stored=done.never_stored,
             stopped_before=done.stopped_before,
             stopped=done.stopped,

@@ -129,13 +129,13 @@ def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
 _HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 
-def keeps_hop_limit(old: EC2NodeClass, new: EC2NodeClass, written: Mapping[int, Object]) -> bool:
+def keeps_hop_limit(old: EC2NodeClass | None, new: EC2NodeClass | None, written: Mapping[int, Object]) -> bool:
     """Return whether a class goes from one of v1beta1 and v1 to the other and writes no hop limit in either.
 
     The default changed. The API server has filled in the one of the time, and whatever applies a manifest leaves a
     field that no manifest has set.
     """
-    both = [written.get(id(obj), obj) for obj in (old, new)]
+    both = [written.get(id(obj), obj) for obj in (old, new) if obj is not None]
     return {obj.version for obj in both} == {"v1", "v1beta1"} and not any(obj.node.find(*_HOP_LIMIT) for obj in both)
 
 

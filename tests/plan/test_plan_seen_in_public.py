@@ -136,7 +136,7 @@ def test_a_pool_takes_over_no_nodes_of_a_provisioner(nodelint: Run, tmp_path: Pa
     files = {"c.yaml": of_v1beta1(CLASS)}
     found = plan(nodelint, tmp_path, {**files, "o.yaml": provisioner}, {**files, "p.yaml": of_v1beta1(POOL)})
     assert [(pool["change"], pool["replaced"]) for pool in found["nodePools"]] == [("added", "none")]
-    assert [place["object"] for place in found["notCompared"] if place["changed"]] == ["Provisioner web"]
+    assert [place["what"] for place in found["notCompared"] if place["changed"]] == ["Provisioner web"]
 
 
 MODULE = f"""\
