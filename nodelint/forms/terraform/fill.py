@@ -15,7 +15,7 @@ from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
 from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.hcl import Text, Token
-from nodelint.forms.terraform.hclexpr import ExpressionReader, read_template
+from nodelint.forms.terraform.hclexpr import ExpressionReader, read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
@@ -99,7 +99,7 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
-        parts = nest(read_template(text, 0, len(text)))
+        parts = nest(read_file_template(text))
     except (BadBlocks, BadExpression):
         return None
     render(parts, evaluator, writer)
@@ -188,11 +188,17 @@ def _behind_value(tokens: Sequence[Token], index: int) -> int:
 class TerraformFile:
     """A file of a module: its words and its blocks."""
 
-    def __init__(self, source: Source, words: Text, blocks: tuple[TerraformBlock, ...]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        words: Text,
+        blocks: tuple[TerraformBlock, ...],
+        attributes: dict[int, tuple[BlockAttribute, ...]] | None = None,
+    ) -> None:
         self.source = source
         self.words = words
         self.blocks = blocks
-        self._attributes: dict[int, tuple[BlockAttribute, ...]] = {}
+        self._attributes = {} if attributes is None else attributes
 
     def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
         """What a block sets, and what the blocks within it set: read once, however often it is filled in."""
