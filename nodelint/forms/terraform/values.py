@@ -267,7 +267,7 @@ class Modules(ModuleFiles):
             )
             if len(called) > _MOST_CALLS:
                 note_limit(folder, _MOST_CALLS, "calls of this module", 0)
-            if depth >= _DEEPEST and any(self._list_calls(folder)):
+            if depth >= _DEEPEST and any(self.list_calls(folder)):
                 note_limit(folder, _DEEPEST, "modules that call each other down to this one", 0)
             self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
         return self._variants[folder, depth]
@@ -313,12 +313,12 @@ class Modules(ModuleFiles):
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
-        for file, block in self._list_calls(folder):
+        for file, block in self.list_calls(folder):
             given = file.attributes(block)
             del given["source"]
             yield from self._instances(file, block, given, folder, depth)
 
-    def _list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+    def list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
         """The blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)
