@@ -65,14 +65,13 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     """The objects of the paths that are typed; what cannot be read has no names to offer."""
-    from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.files.discover import discover
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
 
     paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
-    found = discover(paths, Session(Settings()).exclude, also=also)
+    found = discover(paths, Settings().paths_left_out, also=also)
     inventory = read_inventory(found)
     return [obj for source in inventory.sources for obj in objects(source, more=also is not None)]
 

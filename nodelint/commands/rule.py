@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import config_options, echo, echo_json, output_format, say, session_of, settings_of, stop
+from nodelint.commands import config_options, output_format, session_of, settings_of
+from nodelint.commands._console import echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look

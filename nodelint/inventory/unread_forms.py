@@ -24,8 +24,9 @@ class Unread(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
 
     `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
-    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
-    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
+    number as far as it was counted. `way` is the flag or command that judges them, None where there is none: of
+    programs, and of texts whose objects are no YAML where a text has it. `values` are the values files with which
+    charts were judged.
     """
 
     kind: str
@@ -34,6 +35,12 @@ class Unread(NamedTuple):
     way: str | None
     values: tuple[str, ...] = ()
 
+
+PIPED = {
+    "overlay": "kustomize build FOLDER | nodelint check -",
+    "chart": "helm template NAME CHART | nodelint check -",
+}
+"""Commands that judge what the tools themselves make of an overlay or chart."""
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -86,24 +93,20 @@ _WORD = re.compile("kind|kubernetes:karpenter")
 
 def unread(
     found: Discovery,
-    tools: Collection[str] = (),
     objects: Sequence[Object] = (),
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
 ) -> list[Unread]:
     """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
 
-    `tools` are those of `kustomize` and `helm` that the run asks to render.
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
     if not found.folders:
         return [*_missed(found, built)]
-    unread = [*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)]
-    if "kustomize" not in tools:
-        unread += _overlays(objects, shown_already)
-    if "helm" not in tools:
-        unread += _charts(objects, built)
-    return unread
+    return [
+        *(*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)),
+        *(*_overlays(objects, shown_already), *_charts(objects, built)),
+    ]
 
 
 def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[Unread]:
@@ -213,7 +216,7 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
             if folder is not None and os.path.abspath(folder) not in shown_already:
                 counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
     if counts:
-        yield Unread("overlay", tuple(counts), sum(counts.values()), "--kustomize")
+        yield Unread("overlay", tuple(counts), sum(counts.values()), PIPED["overlay"])
 
 
 def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unread]:
@@ -231,7 +234,7 @@ def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unrea
             used = given.get(os.path.abspath(obj.source.path), ())
             values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used if path)
     if counts:
-        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm", tuple(sorted(values)))
+        yield Unread("chart", tuple(counts), sum(counts.values()), PIPED["chart"], tuple(sorted(values)))
 
 
 def _display_folder(folder: str) -> str:

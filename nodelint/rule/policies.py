@@ -262,6 +262,6 @@ def _record(catalog: Catalog, name: str) -> dict[str, Any]:
         "cpu": int(labels.get(_CPU) or 0),
         "memoryMiB": int(labels.get(_MEMORY) or 0),
         "gpus": int(labels.get(_GPUS) or 0),
-        "price": catalog.price(name),
+        "price": catalog.prices.on_demand(name),
         "labels": labels,
     }

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.apiserver import Schemas
 from nodelint.apiserver.cel.subset import compile_subset
-from nodelint.commands import echo_json
+from nodelint.commands._console import echo_json
 from nodelint.drift import stored_form
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING

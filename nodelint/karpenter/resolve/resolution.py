@@ -189,7 +189,7 @@ class Resolution:
         """Return what Karpenter takes a type to cost per hour on demand in a region, in USD: by its
         overlays, if any.
         """
-        price = self.catalog.price(name, region)
+        price = self.catalog.prices.on_demand(name, region)
         changes = self.price_changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
         return min((price for price in prices if price is not None), default=None)
@@ -212,12 +212,12 @@ class Resolution:
     @property
     def price_region(self) -> str:
         """Return the region whose prices are asked for: that of the facts, else us-east-1."""
-        answered = self.catalog.answered_prices
+        answered = self.catalog.prices.answered
         return self.region or (answered.region if answered is not None else "us-east-1")
 
     def spot_price(self, types: TypeSet) -> float | None:
         """Return the least spot price of some types in the zones of the class. None where AWS answered none."""
-        answered = self.catalog.answered_prices
+        answered = self.catalog.prices.answered
         if answered is None or answered.region != self.price_region:
             return None
         prices = [
@@ -358,7 +358,7 @@ class Resolution:
     def _prices(self) -> tuple[float | None, ...]:
         """Return the price of each type of the catalogue: each workload asks for many of them."""
         if not self.price_changes:
-            return self.catalog.prices(self.price_region)
+            return self.catalog.prices.column(self.price_region)
         return tuple([self.price_in(name, self.price_region) for name in self.catalog.names])
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
