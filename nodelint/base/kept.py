@@ -16,18 +16,18 @@ _MOST = 16_000_000
 
 def kept_by_text(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
     """Return a function that calls another one once for each text; what that raises is not kept."""
-    kept: dict[str, _Made] = {}
+    results: dict[str, _Made] = {}
     size = 0
 
     def get(text: str) -> _Made:
         nonlocal size
-        if text not in kept:
+        if text not in results:
             made = make(text)
             if size + len(text) > _MOST:
-                kept.clear()
+                results.clear()
                 size = 0
-            kept[text] = made
+            results[text] = made
             size += len(text)
-        return kept[text]
+        return results[text]
 
     return get

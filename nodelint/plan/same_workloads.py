@@ -26,12 +26,12 @@ _MOST_FILES = 50_000
 def have_same_workloads(was: Read, new: Read, built: Inventory) -> bool:
     """Return whether the workloads of the new side, as `built` has them, are those of the old one for certain.
 
-    They are if nothing differs but plain files whose documents are all whole NodePools and EC2NodeClasses, and nothing
-    is built of such a file: no workload can depend on one.
+    They are if nothing differs but plain files whose documents are all whole NodePools and EC2NodeClasses, and
+    nothing is built of such a file: no workload can depend on one.
     """
     if _places(was) != _places(new):
         return False
-    parts = {path for one in built.built for path in one.parts}
+    parts = {path for text in built.built for path in text.parts}
     allowed = _list_own_files(was).keys() & _list_own_files(new).keys()
     allowed -= {path_below(path, os.path.abspath(new.root)) for path in parts}
     return all(path in allowed for path in _list_changed(was, new))
