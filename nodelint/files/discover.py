@@ -7,7 +7,7 @@ import os
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
-from nodelint.files.folder_walk import list_files
+from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
@@ -16,10 +16,14 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nodelint.files.gitignore import Ignored
     from nodelint.text import Source
 
+
+# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 _KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
@@ -112,7 +116,7 @@ def discover(
             gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
-            for file in list_files(path, exclude, include, found):
+            for file in _files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
     return found
@@ -271,7 +275,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()
     for root in roots:
-        for file in list_files(os.path.relpath(root), exclude, NOTHING, more):
+        for file in _files(os.path.relpath(root), exclude, NOTHING, more):
             if os.path.abspath(file) not in seen:
                 _read_for_release(file, more)
     return [*found.stating, *more.stating]
@@ -299,6 +303,97 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
     have = {os.path.realpath(source.path) for source in sources}
     found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
+
+
+def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    """Yield the files that a path stands for, each as a normal path."""
+    path = os.path.normpath(path)
+    if os.path.isdir(path):
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
+    elif not exclude.match(path):
+        yield path
+
+
+def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    above = _ignored_around(folder) if exclude.gitignore else None
+    excluding = bool(exclude)
+    open_folders = [(prefix, *_listed(folder, found, above, exclude))]
+    while open_folders:
+        prefix, entries, ignored = open_folders[-1]
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if excluding and exclude.match(path):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    walked = (not name.startswith(".") or name == WORKFLOWS) and name not in _PASSED_OVER
+                    if walked and not (ignored and ignored.ignores(name, folder=True)):
+                        below = ignored.below(name) if ignored else None
+                        open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
+                        break
+                    if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
+                        found.hidden.append(path)
+                    continue
+                read = purpose_of(path, include)
+                if not read or (ignored and ignored.ignores(name, folder=False)):
+                    continue
+                if _is_taken(entry, path, read, folder, found):
+                    yield path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((path, error_reason(error)))
+        else:
+            open_folders.pop()
+
+
+def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
+    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    regular = entry.is_file()
+    if (read != READ or not regular) and is_text_of_others(path):
+        found.unread.append(path)
+    if read == UNREAD or not regular:
+        # An editor's lock is a link that leads nowhere by intent.
+        if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
+            found.unreadable.append((path, "a link to a file that is not there"))
+        return False
+    if read == GLANCE:
+        found.glanced.add(path)
+    if not entry.is_symlink():
+        return True
+    from nodelint.files.links import link_leaves
+
+    if (what := link_leaves(path, top)) is None:
+        return True
+    # Helm installs what is in `crds` as it is; definitions are no manifests.
+    if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
+        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+    return False
+
+
+def _listed(
+    folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
+) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
+    """Return the entries of a folder, and what git ignores of them."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda e: e.name)
+    except OSError as error:
+        found.unreadable.append((folder, error_reason(error)))
+        return iter(()), above
+    if exclude.gitignore and any(entry.name in GIT_FILES for entry in entries):
+        from nodelint.files.gitignore import entered
+
+        above = entered(above, folder, [entry.name for entry in entries])
+    return iter(entries), above
+
+
+def _ignored_around(folder: str) -> Ignored | None:
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    if repository(os.path.abspath(folder)) is None:
+        return None
+    from nodelint.files.gitignore import Ignored
+
+    return Ignored.around(folder)
 
 
 def _read(path: str, found: Discovery) -> bytes | Source | None:

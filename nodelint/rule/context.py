@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nodelint.rule.node_overlays import RunOverlays
     from nodelint.rule.run_files import RunFiles
     from nodelint.rule.target import Target
-    from nodelint.text import Node, Source
+    from nodelint.text import Node
 
     AnyObject = TypeVar("AnyObject", bound=Object)
 
@@ -72,7 +72,6 @@ class Context(ObjectRelations):
         super().__init__(objects, target, foreign, context_count)
         self.kubernetes = target.kubernetes
         self.facts = target.facts
-        self.files: Sequence[Source] = ()
         self.rule_names: Collection[str] = dict.fromkeys(rule_names)
         self.former_names = former_names
         self.strict = strict

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.releases.settings import StatedSettings
-    from nodelint.rule.context import Context
+    from nodelint.rule.object_relations import ObjectRelations
     from nodelint.text import Source
 
     AnyObject = TypeVar("AnyObject", bound=Object)
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class RunFiles:
     """The files of a run, and those that tell of the cluster beside them, for rules about a file as a whole."""
 
-    def __init__(self, context: Context, stated: Callable[[], StatedSettings] | None) -> None:
+    def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
         self._context = context
         self._stated = stated
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
