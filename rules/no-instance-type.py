@@ -69,7 +69,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nodelint.api import (
     EVERY_PROVIDER,
@@ -83,7 +83,6 @@ from nodelint.api import (
     RuleCheck,
     Skip,
     Suggestion,
-    catalog,
     controller,
     edits,
     keys,
@@ -142,15 +141,9 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         return
     if _class_has_none(resolution):
         return
-    elsewhere = [
-        fact for fact in resolution.unknown if fact.reason.endswith((resolve.ELSEWHERE, resolve.PERHAPS_NEWER))
-    ]
-    if elsewhere:
-        yield Skip(elsewhere[0].at, elsewhere[0].reason)
-        return
-    perhaps_new = next(_list_perhaps_new(pool, context), None)
-    if perhaps_new is not None:
-        yield Skip(perhaps_new, "a size or family is not known, and may be newer than the catalogue")
+    newer = resolution.perhaps_newer
+    if newer is not None:
+        yield Skip(newer.at, newer.reason)
         return
     lines = [line for line in resolution.lines if line.requirement is not None]
     dead = [line for line in lines if not line.kept & resolution.alive]
@@ -160,17 +153,6 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         core = _core(lines, resolution)
         if core:
             yield _together(core, resolution)
-
-
-def _list_perhaps_new(pool: NodePool, context: Context) -> Iterator[Node]:
-    """The values that no type has, and that AWS may have added since the facts are of."""
-    for item, slips in labels.slips_of(pool, context.catalog) if context.has_old_types else ():
-        if item.operator == "In" and item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE):
-            for value in item.values:
-                text = value.text if isinstance(value.text, str) else ""
-                may_be_new = text in slips and catalog.may_be_new(item.key, text, context.catalog)
-                if may_be_new and labels.nearest_value(item.key, text, context.catalog) is None:
-                    yield value.node
 
 
 def _clash(pool: NodePool, context: Context) -> Findings:

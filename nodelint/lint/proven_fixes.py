@@ -43,8 +43,16 @@ _MOST_APART = 8
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
-_MOST_BUILT = 4_000_000
-"""Characters of built texts that edits which are tried alone may have built anew, all together."""
+_MOST_BUILT = 3_000_000
+"""Characters of built texts that all trials of a run may have built anew."""
+
+_LARGEST_BUILT = 1_000_000
+"""Characters of built texts that one trial may have built anew."""
+
+_MOST_STEPS = 1_000_000
+"""Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
+
+_TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
 
 
 class _Offer(NamedTuple):
@@ -155,7 +163,9 @@ class _Run:
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
+        self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
         self._built = 0
+        self._steps = 0
 
     def prove(self) -> Report:
         offers, edited = self._list_offers(), self._prover.edited
@@ -194,12 +204,14 @@ class _Run:
 
     def _try(self, batch: Sequence[_Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
+        self._built += self._size
+        if self._size > _LARGEST_BUILT or self._built > _MOST_BUILT or self._steps > _MOST_STEPS:
+            self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
+            return
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
-        if len(batch) == 1:
-            self._built += sum(len(text.text) for built in tried.inventory.built for text in built.texts)
+        self._steps += RUN.taken
         if RUN.is_over():  # what they make was not judged
-            late = Withheld("not-editable", detail=RUN.late_reason)
-            self._why.update((offer.edits, late) for offer in batch)
+            self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
             return
         self._changed.update(_attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
@@ -219,11 +231,14 @@ class _Run:
             return
         for offer in suspects:
             self._alone += 1
-            if self._alone > _MOST_ALONE or self._built > _MOST_BUILT:
+            if self._alone > _MOST_ALONE:
                 self._why[offer.edits] = Withheld("not-tried")
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])
+
+    def _withhold_all(self, batch: Sequence[_Offer], why: Withheld) -> None:
+        self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[_Offer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""

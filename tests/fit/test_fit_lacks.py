@@ -93,14 +93,14 @@ spec:
 
 
 @pytest.mark.parametrize("requested", [(), ("--select", RULE), ("--profile", "strict")])
-@pytest.mark.parametrize(("count", "is_found"), [(8, True), (3, False)])
+@pytest.mark.parametrize(("count", "has_match"), [(8, True), (3, False)])
 def test_daemon_sets_count_whatever_rules_are_selected(
-    tmp_path: Path, nodelint: Run, requested: tuple[str, ...], count: int, is_found: bool
+    tmp_path: Path, nodelint: Run, requested: tuple[str, ...], count: int, has_match: bool
 ) -> None:
     small = "key: node.kubernetes.io/instance-type, operator: In, values: [t3a.small]"
     tree(tmp_path, pod(ASKS % "cpu: 100m"), small, daemons="---\n".join(DAEMON % number for number in range(count)))
     found = findings(nodelint, *requested)
-    assert bool(found) == is_found == (fit_json(nodelint)["possible"] is False)
+    assert bool(found) == has_match == (fit_json(nodelint)["possible"] is False)
     assert all("pods 9 with DaemonSets, t3a.small offers 8" in finding["message"] for finding in found)
 
 
