@@ -289,7 +289,10 @@ class _Batch:
         self.group = group
         self.pools = {id(pool) for pool in group.pools}
         self._of_pool = {
-            id(pool): list(relaxations(pool.in_karpenters_labels(group.pod), pool)) for pool in group.pools
+            id(pool): list(
+                relaxations(pool.in_karpenters_labels(group.pod), pool, pool.policies.preferences_ignored is True)
+            )
+            for pool in group.pools
         }
         self.states: list[PodState] = max(self._of_pool.values(), key=len, default=[])
         self.most_on_a_node = [_most_on_a_node(group, state) for state in self.states]

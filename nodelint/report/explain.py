@@ -202,6 +202,10 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
     if not candidates:
+        newer = resolution.perhaps_newer
+        if newer is not None:
+            yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
+            return
         yield f"=> none of {total} meets the requirements"
         yield from _why_none(resolution, width)
         return

@@ -237,6 +237,10 @@ class Context(ObjectRelations):
                 (node_class, facts, images, self.facts),
                 lambda: resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images),
             )
+            if not found.candidates and self.has_old_types:
+                from nodelint.karpenter.newer_types import list_perhaps_new
+
+                found = found.with_unknown(list_perhaps_new(pool, self.catalog))
             self._resolutions[id(pool)] = found
         return found
 

@@ -96,11 +96,17 @@ def _behind_value(tokens: Sequence[Token], index: int) -> int:
 class TerraformFile:
     """A file of a module: its words and its blocks."""
 
-    def __init__(self, source: Source, words: Text, blocks: tuple[TerraformBlock, ...]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        words: Text,
+        blocks: tuple[TerraformBlock, ...],
+        attributes: dict[int, tuple[BlockAttribute, ...]] | None = None,
+    ) -> None:
         self.source = source
         self.words = words
         self.blocks = blocks
-        self._attributes: dict[int, tuple[BlockAttribute, ...]] = {}
+        self._attributes = {} if attributes is None else attributes
 
     def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
         """What a block sets, and what the blocks within it set: read once, however often it is filled in."""

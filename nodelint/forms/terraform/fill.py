@@ -14,7 +14,7 @@ from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
 from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
-from nodelint.forms.terraform.hclexpr import read_template
+from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
@@ -99,7 +99,7 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
-        parts = nest(read_template(text, 0, len(text)))
+        parts = nest(read_file_template(text))
     except (BadBlocks, BadExpression):
         return None
     render(parts, evaluator, writer)
