@@ -353,7 +353,11 @@ def _find_elements(value: YamlTree, step: str, how: _Search) -> Iterator[int]:
     assert element is not None
     for n, item in enumerate(value.items):
         found = item.get(element[1]) if element[1] else item
-        if found is not None and found.kind == "scalar" and has_match(element[2], found.as_text(), how.at, how.budget):
+        if (
+            found is not None
+            and found.kind == "scalar"
+            and has_match(element[2], found.as_text(), how.at, how.budget)
+        ):
             yield n
 
 
