@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from nodelint.base.budget import RUN
-from nodelint.base.tuples import NamedTuple
 from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
-from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_causes import share_causes
+from nodelint.lint.fix_offers import Offer, batches, groups, list_offers, touches
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
@@ -20,14 +19,12 @@ from nodelint.lint.fix_trials import (
     Trials,
     Tried,
     count_said,
-    mark_of,
     name_of,
-    without_repetitions,
 )
-from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
+from nodelint.lint.results import Result, once_in_a_run
+from nodelint.lint.rule_reach import asks_of_others
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import NodePool
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -37,29 +34,14 @@ FindMoved = Callable[
 ]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
 
-_MOST_APART = 8
-"""Groups of edits in which no two change one document, before edits of one document are tried together."""
+_MOST_BESIDE = 12
+"""Trials of fixes that hold alone and not beside each other: they are parted in halves."""
 
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
 _MOST_BUILT = 4_000_000
 """Characters of built texts that edits which are tried alone may have built anew, all together."""
-
-
-class _Offer(NamedTuple):
-    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
-
-    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
-    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
-    a fix, and of errors alone.
-    """
-
-    edits: tuple[Edit, ...]
-    safe: bool
-    wants: Counter[Mark]
-    messages: frozenset[tuple[Mark, str]] | None
-    of_errors: bool
 
 
 class Prover:
@@ -148,50 +130,113 @@ class _Run:
         self._report = report
         self._places = places
         self._before = count_said(report)
-        self._sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
+        self._beside: dict[tuple[Edit, ...], str] = {}
+        self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
+        self._held: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._built = 0
 
     def prove(self) -> Report:
-        offers, edited = self._list_offers(), self._prover.edited
-        keys = edited.list_keys()
-        for part in (True, False):
-            for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
-                self._try(batch)
-                edited.forget_others(keys)
-        if not self._why and not self._moved and not self._follows:
+        trials = self._trials
+        sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
+        offers = list_offers(self._places, sources)
+        keys = self._prover.edited.list_keys()
+        alike = share_causes(offers, trials.sources, trials.inventory.sources, trials.request)
+        self._try_all([first for first, _ in alike], keys)
+        self._try_all([offer for first, others in alike for offer in self._carry_over(first, others)], keys)
+        self._hold_beside([offer for offer in offers if offer.safe and self._holds(offer)], alike)
+        self._prover.edited.forget_others(keys)
+        if not self._why and not self._moved and not self._follows and not self._beside:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
-    def _list_offers(self) -> list[_Offer]:
-        wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
-        safe: dict[tuple[Edit, ...], bool] = {}
-        messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
-        lesser: set[tuple[Edit, ...]] = set()
-        for result in without_repetitions(self._places):
-            for edits, is_fix in _edits_of(result):
-                if any(id(edit.source) not in self._sources or not edit.source.whole for edit in edits):
-                    continue
-                mark = mark_of(result)
-                wants.setdefault(edits, Counter())[mark] += 1
-                safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
-                texts = messages.setdefault(edits, set())
-                if result.severity != "error":
-                    lesser.add(edits)
-                if is_fix:
-                    messages[edits] = None
-                elif texts is not None:
-                    texts.add((mark, result.finding.message))
-        return [
-            _Offer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
-            for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
-        ]
+    def _holds(self, offer: Offer) -> bool:
+        return not any(offer.edits in found for found in (self._why, self._moved, self._follows))
 
-    def _try(self, batch: Sequence[_Offer]) -> None:
+    def _try_all(self, offers: Sequence[Offer], keys: frozenset[object]) -> None:
+        for part in (True, False):
+            for batch in batches([offer for offer in offers if offer.safe is part], self._comments):
+                self._try(batch)
+                self._prover.edited.forget_others(keys)
+
+    def _carry_over(self, first: Offer, others: Sequence[Offer]) -> Sequence[Offer]:
+        """Let others of the same cause have what holds of the first; those that are to be tried themselves.
+
+        What is said by rules that ask of other objects, and of other objects, may be another thing for each.
+        """
+        bad, rules = self._bad.get(first.edits, ()), self._trials.request.rules
+        why, follows = self._why.get(first.edits), self._follows.get(first.edits)
+        told_apart = any(name not in first.names or asks_of_others(rules[rule]) for rule, name in bad)
+        if told_apart or (why is not None and (not bad or why.at is not None)):
+            return others
+        for offer in others:
+            if why is not None:
+                self._why[offer.edits] = why._replace(detail=offer.rename(why.detail, first))
+            if follows is not None:
+                self._follows[offer.edits] = offer.rename(follows, first)
+                self._prover.following.update((rule, name) for rule, _ in bad for name in offer.names)
+            if first.edits in self._moved:
+                self._moved.add(offer.edits)
+        return ()
+
+    def _hold_beside(self, offers: Sequence[Offer], alike: Sequence[tuple[Offer, Sequence[Offer]]]) -> None:
+        """Find the safe fixes that hold alone, and not once the others are made as well: they are not safe.
+
+        A run makes those that are safe all at once. Of those that do not hold together the first causes stay.
+        """
+        together = next(groups(offers), [])
+        if len(together) < 2 or {offer.edits for offer in together} in self._held or RUN.is_over():
+            return
+        tried, bad = self._try_beside(together)
+        if not bad and not tried.unread:
+            return
+        suspects = {id(o) for o in together if any(touches(o, mark[1], tried) for mark in bad)} or set(
+            map(id, together)
+        )
+        standing = [offer for offer in together if id(offer) not in suspects]
+        causes = [[o for o in (first, *others) if id(o) in suspects] for first, others in alike]
+        pending = [[cause for cause in causes if cause]]
+        left: Sequence[Offer] = ()
+        for _ in range(_MOST_BESIDE):
+            part = pending.pop() if pending else []
+            own = [offer for cause in part for offer in cause]
+            if own and len(standing) + len(own) < len(together) and self._fits(standing, own):
+                standing += own
+            elif len(part) > 1:
+                half = (len(part) + 1) // 2
+                pending += part[half:], part[:half]
+            elif len(own) > 1:
+                pending += [own[1:]], [own[:1]]
+                left = own[1:]
+            elif own:
+                # What is left of its cause would do the same.
+                rest = pending.pop()[0] if pending and pending[-1] == [left] else []
+                self._part([*own, *rest], tried, bad)
+        self._part([offer for part in pending for cause in part for offer in cause], tried, bad)
+
+    def _fits(self, standing: Sequence[Offer], part: Sequence[Offer]) -> bool:
+        """Whether some fixes hold beside others."""
+        tried, bad = self._try_beside([*standing, *part])
+        return not bad and not tried.unread
+
+    def _try_beside(self, offers: Sequence[Offer]) -> tuple[Tried, list[Mark]]:
+        tried = self._trials.run([edit for offer in offers for edit in offer.edits], beside=True)
+        return tried, self._find_bad(tried, offers)
+
+    def _part(self, offers: Sequence[Offer], tried: Tried, bad: Sequence[Mark]) -> None:
+        """Note what there is once each of some fixes is made as well as all others."""
+        for offer in offers:
+            own = [mark for mark in bad if mark[1] in offer.names] or bad
+            text = _describe(own[0], tried) if own else "a file that can no longer be read"
+            self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
+            if own and _is_lesser(offer, own, tried):
+                self._prover.following.update(own)
+
+    def _try(self, batch: Sequence[Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
         if len(batch) == 1:
@@ -201,14 +246,17 @@ class _Run:
             self._why.update((offer.edits, late) for offer in batch)
             return
         bad = self._find_bad(tried, batch)
-        suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
+        suspects = [offer for offer in batch if any(touches(offer, mark[1], tried) for mark in bad)]
         if tried.unread or (bad and not suspects):
             suspects = list(batch)
         if batch[0].safe:
             moved = self._prover.find_moved(tried, self._trials.request)
-            movers = [offer for offer in batch if any(_touches(offer, name, tried) for name in moved or ())]
+            movers = [offer for offer in batch if any(touches(offer, name, tried) for name in moved or ())]
             self._moved.update(offer.edits for offer in movers)
+        if not bad and not tried.unread:
+            self._held.append({offer.edits for offer in batch})
         if len(batch) == 1:
+            self._bad[batch[0].edits] = bad
             if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
                 self._follows[batch[0].edits] = _describe(bad[0], tried)
                 self._prover.following.update(bad)
@@ -223,7 +271,7 @@ class _Run:
                 self._moved.discard(offer.edits)
                 self._try([offer])
 
-    def _find_bad(self, tried: Tried, batch: Sequence[_Offer]) -> list[Mark]:
+    def _find_bad(self, tried: Tried, batch: Sequence[Offer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""
         wanted: Counter[Mark] = Counter()
         for offer in batch:
@@ -239,8 +287,9 @@ class _Run:
         if edits in self._why:
             withheld = self._why[edits]
             finding = finding._replace(edits=(), safety=None, withheld=withheld)
-        elif edits in self._follows:
-            advice = f"once the fix is made, there is {self._follows[edits]}"
+        elif edits in self._follows or edits in self._beside:
+            follows = self._follows.get(edits)
+            advice = self._beside[edits] if follows is None else f"once the fix is made, there is {follows}"
             both = f"{finding.help}; {advice}" if finding.help else advice
             finding = finding._replace(safety="unsafe", help=both)
         elif edits and edits in self._moved and result.safety == "safe":
@@ -252,80 +301,7 @@ class _Run:
         return result if finding is result.finding else result._replace(finding=finding)
 
 
-def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
-    """The edits of a finding's fix and suggestions, and whether they are its fix."""
-    if result.fixable:
-        yield tuple(result.finding.edits), True
-    for suggestion in result.finding.suggestions:
-        yield tuple(suggestion.edits), False
-
-
-def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[list[_Offer]]:
-    """The offers in groups of which no two change one document, nor one text of a file that others are built of.
-
-    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
-    """
-    about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
-    ids = set(map(id, about_comments))
-    yield from _groups(about_comments, 0)
-    yield from _groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
-
-
-def _groups(left: Sequence[_Offer], apart: int) -> Iterator[list[_Offer]]:
-    """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
-
-    `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
-    document are tried together from then on.
-    """
-    while left:
-        batch: list[_Offer] = []
-        rest: list[_Offer] = []
-        parts: set[tuple[int, int]] = set()
-        names: set[Name] = set()
-        spans = OccupiedSpans()
-        for offer in left:
-            own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
-            about = {mark[1] for mark in offer.wants}
-            met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
-            if met or any(spans.touches(edit.span) for edit in offer.edits):
-                rest.append(offer)
-                continue
-            batch.append(offer)
-            parts |= own
-            names |= about
-            spans.add(edit.span for edit in offer.edits)
-        yield batch
-        left = rest
-        apart -= 1
-
-
-def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
-    """Whether an object that is named changes by an offer, or is read by one that does."""
-    if any(mark[1] == name for mark in offer.wants):
-        return True
-    paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
-    if not name[0]:
-        return os.path.abspath(name[1]) in paths
-    documents = {(os.path.abspath(edit.source.path), document_number(edit)) for edit in offer.edits}
-
-    def changes(change: ChangedObject) -> bool:
-        if change.document < 0:
-            return not paths.isdisjoint(change.paths)
-        (path,) = change.paths
-        return (path, change.document) in documents or (path, -1) in documents
-
-    own = [change for change in tried.changed if changes(change)]
-    return any(change.name == name or name in _near(change) for change in own)
-
-
-def _near(change: ChangedObject) -> Iterable[Name]:
-    """Objects of other kinds whose rules read a changed object."""
-    for obj in (change.old, change.new):
-        if isinstance(obj, NodePool) and obj.class_ref is not None:
-            yield "EC2NodeClass", str(obj.class_ref.name)
-
-
-def _is_lesser(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> bool:
+def _is_lesser(offer: Offer, bad: Sequence[Mark], tried: Tried) -> bool:
     """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
 
     They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
@@ -345,7 +321,7 @@ def _describe(mark: Mark, tried: Tried) -> str:
     return f"{mark[0]}: {tried.first[mark].finding.message}"
 
 
-def _withhold(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
+def _withhold(offer: Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail="the file could no longer be read")
