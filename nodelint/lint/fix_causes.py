@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from nodelint.karpenter.labels import words_of
 from nodelint.lint.engine import LintRequest
 from nodelint.lint.fix_bisection import document_number
-from nodelint.lint.fix_offers import Offer
-from nodelint.lint.rule_reach import name_words
+from nodelint.lint.fix_offers import FixOffer
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -17,16 +16,26 @@ from nodelint.text import Node, Source
 
 _Key = tuple[object, ...]
 
+Alike = tuple[FixOffer, Sequence[FixOffer]]
+"""The first offer of a cause, and the others."""
+
 
 def share_causes(
-    offers: Sequence[Offer], sources: Sequence[Source], texts: Sequence[Source], request: LintRequest
-) -> list[tuple[Offer, list[Offer]]]:
-    """The first offer of each cause, and those that are alike; `texts` are what the clusters get of the `sources`."""
+    offers: Sequence[FixOffer],
+    sources: Sequence[Source],
+    texts: Sequence[Source],
+    request: LintRequest,
+    words: Collection[str],
+) -> Sequence[Alike]:
+    """The first offer of each cause, and those that are alike.
+
+    `texts` are what the clusters get of the `sources`, `words` those that count in names.
+    """
     if len(offers) < 2:
         return [(offer, []) for offer in offers]
-    causes = _Causes(sources, texts, request)
-    found: list[tuple[Offer, list[Offer]]] = []
-    known: dict[object, list[Offer]] = {}
+    causes = _Causes(sources, texts, request, words)
+    found: list[tuple[FixOffer, list[FixOffer]]] = []
+    known: dict[object, list[FixOffer]] = {}
     for offer in offers:
         wants = tuple(sorted((mark[0], count) for mark, count in offer.wants.items()))
         key = causes.key_of(offer.edits, (wants, offer.safe, offer.messages is None, offer.of_errors))
@@ -40,6 +49,20 @@ def share_causes(
     return found
 
 
+def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
+    """Those of some offers that change a document which others of them change, too: of the same causes the first."""
+    numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
+    together: dict[tuple[int, int], list[FixOffer]] = {}
+    for offer in offers:
+        for part in {(id(edit.source), document_number(edit)) for edit in offer.edits}:
+            together.setdefault(part, []).append(offer)
+    found: dict[tuple[int, ...], list[FixOffer]] = {}
+    for same in together.values():
+        if len(same) > 1:
+            found.setdefault(tuple(sorted(numbers[offer.edits] for offer in same)), same)
+    return list({id(offer): offer for same in found.values() for offer in same}.values())
+
+
 class _Causes:
     """The objects of some files, by what tells their fixes apart.
 
@@ -48,7 +71,9 @@ class _Causes:
     and its class is the same. Words of a name that a rule may look for count.
     """
 
-    def __init__(self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest) -> None:
+    def __init__(
+        self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest, words: Collection[str]
+    ) -> None:
         self._request = request
         self._own: dict[tuple[int, int], Object | None] = {}
         self._called: dict[tuple[type[Object], str], list[Object]] = {}
@@ -63,7 +88,7 @@ class _Causes:
                 if name is not None:
                     self._called.setdefault((type(obj), name), []).append(obj)
         self._sources = set(map(id, sources))
-        self._words = name_words(request.rules.values())
+        self._words = words
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
         """What fixes of one cause have in common; None for one that stands for itself."""
@@ -80,7 +105,14 @@ class _Causes:
         parts = [_relative(edit, obj) for edit in edits]
         if None in parts:
             return None
-        return whole, tuple(parts), self._beside(name), self._releases(obj), os.path.dirname(source.path), more
+        return (
+            whole,
+            tuple(parts),
+            self._number_of_context(name),
+            self._releases(obj),
+            os.path.dirname(source.path),
+            more,
+        )
 
     def _releases(self, obj: Object) -> object:
         choose = self._request.target.choose
@@ -89,7 +121,7 @@ class _Causes:
             chosen if isinstance(chosen, str) else tuple((choice.karpenter, choice.kubernetes) for choice in chosen)
         )
 
-    def _beside(self, name: str) -> int:
+    def _number_of_context(self, name: str) -> int:
         """The number of what a class is, and of the pools that name it: the same for what is alike."""
         if name not in self._around:
             prints = [

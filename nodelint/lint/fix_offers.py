@@ -17,7 +17,7 @@ _MOST_APART = 8
 """Groups of edits in which no two change one document, before edits of one document are tried together."""
 
 
-class Offer(NamedTuple):
+class FixOffer(NamedTuple):
     """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
 
     `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
@@ -36,13 +36,13 @@ class Offer(NamedTuple):
         """The objects that its findings are about."""
         return {mark[1] for mark in self.wants}
 
-    def rename(self, text: str, other: Offer) -> str:
+    def rename(self, text: str, other: FixOffer) -> str:
         """What is said of the object of another offer of the same cause, said of this one."""
         ((_, old),), ((_, new),) = other.names, self.names
         return text.replace(f"`{old}`", f"`{new}`")
 
 
-def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[Offer]:
+def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
     """The fixes and suggestions of findings that change no other files than `sources` (by their ids), each once."""
     wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
     safe: dict[tuple[Edit, ...], bool] = {}
@@ -63,7 +63,7 @@ def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[Offe
             elif texts is not None:
                 texts.add((mark, result.finding.message))
     return [
-        Offer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
+        FixOffer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
         for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
     ]
 
@@ -76,7 +76,7 @@ def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
         yield tuple(suggestion.edits), False
 
 
-def batches(offers: Sequence[Offer], comments: Collection[str]) -> Iterator[list[Offer]]:
+def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[list[FixOffer]]:
     """The offers in groups of which no two change one document, nor one text of a file that others are built of.
 
     Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
@@ -87,15 +87,15 @@ def batches(offers: Sequence[Offer], comments: Collection[str]) -> Iterator[list
     yield from groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
 
 
-def groups(left: Sequence[Offer], apart: int = 0) -> Iterator[list[Offer]]:
+def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]:
     """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
 
     `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
     document are tried together from then on.
     """
     while left:
-        batch: list[Offer] = []
-        rest: list[Offer] = []
+        batch: list[FixOffer] = []
+        rest: list[FixOffer] = []
         parts: set[tuple[int, int]] = set()
         names: set[Name] = set()
         spans = OccupiedSpans()
@@ -115,7 +115,7 @@ def groups(left: Sequence[Offer], apart: int = 0) -> Iterator[list[Offer]]:
         apart -= 1
 
 
-def touches(offer: Offer, name: Name, tried: Tried) -> bool:
+def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
     """Whether an object that is named changes by an offer, or is read by one that does."""
     if any(mark[1] == name for mark in offer.wants):
         return True
@@ -139,3 +139,14 @@ def _near(change: ChangedObject) -> Iterable[Name]:
     for obj in (change.old, change.new):
         if isinstance(obj, NodePool) and obj.class_ref is not None:
             yield "EC2NodeClass", str(obj.class_ref.name)
+
+
+def find_suspects(offers: Sequence[FixOffer], bad: Sequence[Mark], tried: Tried) -> list[FixOffer]:
+    """Those of some offers that may be what is bad once all are made."""
+    names = {name for _, name in bad}
+    found = [
+        offer
+        for offer in offers
+        if not names.isdisjoint(offer.names) or any(touches(offer, name, tried) for name in names)
+    ]
+    return list(offers) if tried.unread or not found else found

@@ -107,10 +107,10 @@ class Trials:
         self._build = build
         self._texts = {_text_key(text, n): text for text, n in _numbered(inventory.sources)}
 
-    def run(self, edits: Sequence[Edit], beside: bool = False) -> Tried:
+    def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
         """Make edits, build anew what they change, and judge what reads it.
 
-        With `beside` the edits hold each by themselves: the rules that ask of other objects judge them all.
+        With `others_only` those of each document hold: only rules that ask of other objects judge what reads them.
         """
         groups: dict[int, list[Edit]] = {}
         for edit in dict.fromkeys(edits):
@@ -130,7 +130,7 @@ class Trials:
         names = {name_of(change.new): change.name for change in changed if change.new is not None}
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
         request = self.request._replace(context_sources=context_sources, only=only)
-        if beside:
+        if others_only:
             reporting = [name for name, rule in request.rules.items() if request.selection.enables(rule)]
             request = request._replace(rules=keep_asking(request.rules, reporting))
         report = lint(sources, request, built=inventory.built)

@@ -9,8 +9,8 @@ from nodelint.base.budget import RUN
 from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
-from nodelint.lint.fix_causes import share_causes
-from nodelint.lint.fix_offers import Offer, batches, groups, list_offers, touches
+from nodelint.lint.fix_causes import Alike, share_causes
+from nodelint.lint.fix_offers import FixOffer, batches, find_suspects, list_offers, touches
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
@@ -21,8 +21,9 @@ from nodelint.lint.fix_trials import (
     count_said,
     name_of,
 )
+from nodelint.lint.fixes_together import find_apart
 from nodelint.lint.results import Result, once_in_a_run
-from nodelint.lint.rule_reach import asks_of_others
+from nodelint.lint.rule_reach import asks_of_others, name_words
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.rule.suppressions import Suppression
@@ -33,9 +34,6 @@ FindMoved = Callable[
     "set[Name]",
 ]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
-
-_MOST_BESIDE = 12
-"""Trials of fixes that hold alone and not beside each other: they are parted in halves."""
 
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
@@ -94,19 +92,17 @@ class Prover:
             return Inventory(sources)
         return self._build(sources)
 
-    def hold_together(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> bool:
-        """Whether fixes that hold by themselves do so beside each other, by what is said once all are made."""
+    def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
+        """The objects for which fixes that hold by themselves do not do so beside each other, once all are made."""
         known, now = count_said(before), count_said(after)
         names = {name for _, name in known} | self._list_names()
-        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names}
-        if more - self.following:
-            return False
-        if unsafe or self._find_moved is None or self._first is None:
-            return True
+        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names} - self.following
+        if more or unsafe or self._find_moved is None or self._first is None:
+            return {name for _, name in more}
         inventory = self._build_changed(sources)
         first = Trials(self._first.files, self._request, self._first, self._build_changed, self.edited)
         changed = first.compare(inventory)
-        return not self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
+        return self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
     def _list_names(self) -> set[Name]:
         """The objects that were there at first: a fix may be the first to let a rule speak of one."""
@@ -145,25 +141,31 @@ class _Run:
         sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         offers = list_offers(self._places, sources)
         keys = self._prover.edited.list_keys()
-        alike = share_causes(offers, trials.sources, trials.inventory.sources, trials.request)
+        words = name_words(trials.request.rules.values())
+        alike = share_causes(offers, trials.sources, trials.inventory.sources, trials.request, words)
         self._try_all([first for first, _ in alike], keys)
-        self._try_all([offer for first, others in alike for offer in self._carry_over(first, others)], keys)
-        self._hold_beside([offer for offer in offers if offer.safe and self._holds(offer)], alike)
+        # A rule that looked at nothing before may look for other words in names.
+        if words != name_words(trials.request.rules.values()):
+            left = [offer for _, others in alike for offer in others]
+        else:
+            left = [offer for first, others in alike for offer in self._carry_over(first, others)]
+        self._try_all(left, keys)
+        self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
         self._prover.edited.forget_others(keys)
         if not self._why and not self._moved and not self._follows and not self._beside:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
-    def _holds(self, offer: Offer) -> bool:
+    def _holds(self, offer: FixOffer) -> bool:
         return not any(offer.edits in found for found in (self._why, self._moved, self._follows))
 
-    def _try_all(self, offers: Sequence[Offer], keys: frozenset[object]) -> None:
+    def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
         for part in (True, False):
             for batch in batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
                 self._prover.edited.forget_others(keys)
 
-    def _carry_over(self, first: Offer, others: Sequence[Offer]) -> Sequence[Offer]:
+    def _carry_over(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
         """Let others of the same cause have what holds of the first; those that are to be tried themselves.
 
         What is said by rules that ask of other objects, and of other objects, may be another thing for each.
@@ -183,60 +185,18 @@ class _Run:
                 self._moved.add(offer.edits)
         return ()
 
-    def _hold_beside(self, offers: Sequence[Offer], alike: Sequence[tuple[Offer, Sequence[Offer]]]) -> None:
-        """Find the safe fixes that hold alone, and not once the others are made as well: they are not safe.
-
-        A run makes those that are safe all at once. Of those that do not hold together the first causes stay.
-        """
-        together = next(groups(offers), [])
-        if len(together) < 2 or {offer.edits for offer in together} in self._held or RUN.is_over():
+    def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
+        """Note of safe fixes that do not hold beside the others what there is then."""
+        if RUN.is_over():
             return
-        tried, bad = self._try_beside(together)
-        if not bad and not tried.unread:
-            return
-        suspects = {id(o) for o in together if any(touches(o, mark[1], tried) for mark in bad)} or set(
-            map(id, together)
-        )
-        standing = [offer for offer in together if id(offer) not in suspects]
-        causes = [[o for o in (first, *others) if id(o) in suspects] for first, others in alike]
-        pending = [[cause for cause in causes if cause]]
-        left: Sequence[Offer] = ()
-        for _ in range(_MOST_BESIDE):
-            part = pending.pop() if pending else []
-            own = [offer for cause in part for offer in cause]
-            if own and len(standing) + len(own) < len(together) and self._fits(standing, own):
-                standing += own
-            elif len(part) > 1:
-                half = (len(part) + 1) // 2
-                pending += part[half:], part[:half]
-            elif len(own) > 1:
-                pending += [own[1:]], [own[:1]]
-                left = own[1:]
-            elif own:
-                # What is left of its cause would do the same.
-                rest = pending.pop()[0] if pending and pending[-1] == [left] else []
-                self._part([*own, *rest], tried, bad)
-        self._part([offer for part in pending for cause in part for offer in cause], tried, bad)
-
-    def _fits(self, standing: Sequence[Offer], part: Sequence[Offer]) -> bool:
-        """Whether some fixes hold beside others."""
-        tried, bad = self._try_beside([*standing, *part])
-        return not bad and not tried.unread
-
-    def _try_beside(self, offers: Sequence[Offer]) -> tuple[Tried, list[Mark]]:
-        tried = self._trials.run([edit for offer in offers for edit in offer.edits], beside=True)
-        return tried, self._find_bad(tried, offers)
-
-    def _part(self, offers: Sequence[Offer], tried: Tried, bad: Sequence[Mark]) -> None:
-        """Note what there is once each of some fixes is made as well as all others."""
-        for offer in offers:
+        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad):
             own = [mark for mark in bad if mark[1] in offer.names] or bad
             text = _describe(own[0], tried) if own else "a file that can no longer be read"
             self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
             if own and _is_lesser(offer, own, tried):
                 self._prover.following.update(own)
 
-    def _try(self, batch: Sequence[Offer]) -> None:
+    def _try(self, batch: Sequence[FixOffer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
         if len(batch) == 1:
@@ -246,9 +206,7 @@ class _Run:
             self._why.update((offer.edits, late) for offer in batch)
             return
         bad = self._find_bad(tried, batch)
-        suspects = [offer for offer in batch if any(touches(offer, mark[1], tried) for mark in bad)]
-        if tried.unread or (bad and not suspects):
-            suspects = list(batch)
+        suspects = find_suspects(batch, bad, tried) if bad or tried.unread else []
         if batch[0].safe:
             moved = self._prover.find_moved(tried, self._trials.request)
             movers = [offer for offer in batch if any(touches(offer, name, tried) for name in moved or ())]
@@ -271,7 +229,7 @@ class _Run:
                 self._moved.discard(offer.edits)
                 self._try([offer])
 
-    def _find_bad(self, tried: Tried, batch: Sequence[Offer]) -> list[Mark]:
+    def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""
         wanted: Counter[Mark] = Counter()
         for offer in batch:
@@ -301,7 +259,7 @@ class _Run:
         return result if finding is result.finding else result._replace(finding=finding)
 
 
-def _is_lesser(offer: Offer, bad: Sequence[Mark], tried: Tried) -> bool:
+def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:
     """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
 
     They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
@@ -321,7 +279,7 @@ def _describe(mark: Mark, tried: Tried) -> str:
     return f"{mark[0]}: {tried.first[mark].finding.message}"
 
 
-def _withhold(offer: Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
+def _withhold(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail="the file could no longer be read")

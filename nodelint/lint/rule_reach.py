@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import CodeType, FunctionType
 
-from nodelint.rule.definition import Rule, load_check
+from nodelint.rule.definition import Rule, is_loaded, load_check
 from nodelint.text import Source
 
 TYPE_CHECKING = False
@@ -74,8 +74,9 @@ def keep_asking(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str
 
 
 def name_words(rules: Iterable[Rule]) -> frozenset[str]:
-    """The words of which a rule that reads names may look for one in a name."""
-    return frozenset(word for rule in rules for word in _words_of(load_check(rule)))
+    """The words for which rules that have looked at any object may look in a name."""
+    checks = [load_check(rule) for rule in rules if is_loaded(rule)]
+    return frozenset(word for check in checks for word in _words_of(check))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Manifests written in every form: values in the manifest itself, or elsewhere, where several objects may read them."""
+"""Manifests written in every form: values in them, or elsewhere, where several objects may read them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Moved:
         self._whole = whole
         self._names: dict[str, str] = {}
 
-    def out(self, value: Any) -> Any:
+    def move_out(self, value: Any) -> Any:
         """A manifest's part with code in the place of some values."""
         if isinstance(value, dict | list) and value:
             if self._random.random() < self._whole:
                 return self.take(value)
             if isinstance(value, dict):
-                return {key: self.out(item) for key, item in value.items()}
-            return [self.out(item) for item in value]
+                return {key: self.move_out(item) for key, item in value.items()}
+            return [self.move_out(item) for item in value]
         return self.take(value) if value is not None and self._random.random() < 0.3 else value
 
     def take(self, value: Any) -> Code:
@@ -63,9 +63,9 @@ class Moved:
             self._names[text] = name
         return Code(self._code(name, value))
 
-    def without(self, manifests: Manifests) -> Manifests:
+    def move_out_specs(self, manifests: Manifests) -> Manifests:
         """Manifests with code in their specs."""
-        return [{**m, "spec": self.out(m["spec"])} if m.get("spec") else m for m in manifests]
+        return [{**m, "spec": self.move_out(m["spec"])} if m.get("spec") else m for m in manifests]
 
 
 def plain(manifests: Manifests, random: Random) -> Files:
@@ -85,7 +85,7 @@ def anchors(manifests: Manifests, random: Random) -> Files:
         seen.add(name)
         return f"&{name} {flow(value)}"
 
-    made = Moved(random, code, 0.2).without(manifests)
+    made = Moved(random, code, 0.2).move_out_specs(manifests)
     return {"pools.yaml": "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {flow(m)}\n" for m in made)}
 
 
@@ -93,7 +93,7 @@ def _chart(manifests: Manifests, random: Random) -> tuple[Files, dict[str, Any]]
     ways = ("{{{{ .Values.{} | toJson }}}}", "{{{{ toJson .Values.{} }}}}", "{{{{ $.Values.{} | toJson }}}}")
     way = random.choice(ways)
     moved = Moved(random, lambda name, _: way.format(name))
-    made = moved.without(manifests)
+    made = moved.move_out_specs(manifests)
     files = {"chart/Chart.yaml": CHART, "chart/templates/pools.yaml": "---\n".join(map(document, made))}
     return files, moved.values
 
@@ -102,7 +102,7 @@ def _lines(values: dict[str, Any], indent: str = "") -> str:
     return "".join(f"{indent}{name}: {flow(value)}\n" for name, value in values.items())
 
 
-def _given(values: dict[str, Any], random: Random) -> dict[str, Any]:
+def _pick_values(values: dict[str, Any], random: Random) -> dict[str, Any]:
     """Some of the values, for another file that gives them."""
     return {name: value for name, value in values.items() if random.random() < 0.5}
 
@@ -111,7 +111,7 @@ def chart(manifests: Manifests, random: Random) -> Files:
     files, values = _chart(manifests, random)
     files["chart/values.yaml"] = _lines(values) or "{}\n"
     if random.random() < 0.5:
-        files["chart/values-prod.yaml"] = _lines(_given(values, random)) or "{}\n"
+        files["chart/values-prod.yaml"] = _lines(_pick_values(values, random)) or "{}\n"
     return files
 
 
@@ -137,7 +137,7 @@ def looped_chart(manifests: Manifests, random: Random) -> Files:
 def argo(manifests: Manifests, random: Random) -> Files:
     files, values = _chart(manifests, random)
     files["chart/values.yaml"] = _lines(values) or "{}\n"
-    given = _given(values, random)
+    given = _pick_values(values, random)
     way = random.randrange(4)
     if way == 0:
         helm = f"      valuesObject:\n{_lines(given, ' ' * 8)}" if given else "      valuesObject: {}\n"
@@ -155,7 +155,7 @@ def argo(manifests: Manifests, random: Random) -> Files:
 def flux_release(manifests: Manifests, random: Random) -> Files:
     files, values = _chart(manifests, random)
     files["chart/values.yaml"] = _lines(values) or "{}\n"
-    given = _given(values, random)
+    given = _pick_values(values, random)
     release = f"{RELEASE}  values:\n{_lines(given, '    ')}" if given else RELEASE
     return {**files, "apps/pools.yaml": release}
 
@@ -163,7 +163,7 @@ def flux_release(manifests: Manifests, random: Random) -> Files:
 def helmfile(manifests: Manifests, random: Random) -> Files:
     files, values = _chart(manifests, random)
     files["chart/values.yaml"] = _lines(values) or "{}\n"
-    given = _given(values, random)
+    given = _pick_values(values, random)
     head = "releases:\n  - name: pools\n    namespace: karpenter\n    chart: ./chart\n"
     if random.random() < 0.5:
         files["values/prod.yaml"] = _lines(given) or "{}\n"
@@ -175,9 +175,9 @@ def helm_release(manifests: Manifests, random: Random) -> Files:
     """A chart that Terraform installs."""
     files, values = _chart(manifests, random)
     files["chart/values.yaml"] = _lines(values) or "{}\n"
-    given = _given(values, random)
+    given = _pick_values(values, random)
     moved = Moved(random, lambda name, _: f"local.{name}")
-    made = f"values = [yamlencode({hcl({name: moved.out(value) for name, value in given.items()})})]"
+    made = f"values = [yamlencode({hcl({name: moved.move_out(value) for name, value in given.items()})})]"
     files["main.tf"] = (
         f'resource "helm_release" "pools" {{\n  name = "pools"\n  chart = "${{path.module}}/chart"\n  {made}\n}}\n'
         f"{_locals(moved.values)}"
@@ -193,7 +193,11 @@ def overlays(manifests: Manifests, random: Random) -> Files:
     for manifest in manifests:
         spec = manifest.get("spec") or {}
         apart = [key for key in spec if random.random() < 0.35] if isinstance(spec, dict) else []
-        left = {**manifest, "spec": {key: value for key, value in spec.items() if key not in apart}} if apart else manifest
+        left = (
+            {**manifest, "spec": {key: value for key, value in spec.items() if key not in apart}}
+            if apart
+            else manifest
+        )
         base.append(left)
         target = {"kind": manifest["kind"], "name": manifest["metadata"]["name"]}
         for own in patches:
@@ -209,8 +213,8 @@ def overlays(manifests: Manifests, random: Random) -> Files:
     for name, own in zip(("dev", "prod"), patches, strict=True):
         if name == "dev" and random.random() < 0.4:
             continue
-        files[f"{name}/kustomization.yaml"] = f"resources: [../base]\npatches:\n{_block_list(own)}" if own else (
-            "resources: [../base]\n"
+        files[f"{name}/kustomization.yaml"] = (
+            f"resources: [../base]\npatches:\n{_block_list(own)}" if own else ("resources: [../base]\n")
         )
     return files
 
@@ -218,7 +222,9 @@ def overlays(manifests: Manifests, random: Random) -> Files:
 def _block_list(patches: list[dict[str, Any]]) -> str:
     lines = []
     for patch in patches:
-        lines.append("  - " + (f"target: {flow(patch['target'])}\n    patch: |-\n" if "target" in patch else "patch: |-\n"))
+        lines.append(
+            "  - " + (f"target: {flow(patch['target'])}\n    patch: |-\n" if "target" in patch else "patch: |-\n")
+        )
         lines += [f"      {line}\n" for line in patch["patch"].splitlines()]
     return "".join(lines)
 
@@ -233,8 +239,8 @@ def replacements(manifests: Manifests, random: Random) -> Files:
         for path in _text_paths(spec):
             if random.random() < 0.3:
                 key = f"value{len(data)}"
-                data[key] = _at(spec, path)
-                _set(own["spec"], path, "replaced")
+                data[key] = _value_at(spec, path)
+                _set_value(own["spec"], path, "replaced")
                 target = {
                     "select": {"kind": manifest["kind"], "name": manifest["metadata"]["name"]},
                     "fieldPaths": [".".join(["spec", *map(str, path)])],
@@ -259,14 +265,14 @@ def _text_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
         yield from _text_paths(item, (*path, key))
 
 
-def _at(value: Any, path: tuple[Any, ...]) -> Any:
+def _value_at(value: Any, path: tuple[Any, ...]) -> Any:
     for part in path:
         value = value[part]
     return value
 
 
-def _set(value: Any, path: tuple[Any, ...], new: Any) -> None:
-    _at(value, path[:-1])[path[-1]] = new
+def _set_value(value: Any, path: tuple[Any, ...], new: Any) -> None:
+    _value_at(value, path[:-1])[path[-1]] = new
 
 
 def flux_variables(manifests: Manifests, random: Random) -> Files:
@@ -276,17 +282,21 @@ def flux_variables(manifests: Manifests, random: Random) -> Files:
     for manifest in manifests:
         own = deepcopy(manifest)
         for path in _text_paths(manifest.get("spec") or {}):
-            text = _at(manifest["spec"], path)
+            text = _value_at(manifest["spec"], path)
             if random.random() < 0.3 and text and "$" not in text:
                 known = [name for name, value in given.items() if value == text]
                 name = known[0] if known and random.random() < 0.7 else f"value{len(given)}"
                 given[name] = text
-                _set(own["spec"], path, f"${{{name}}}")
+                _set_value(own["spec"], path, f"${{{name}}}")
         made.append(own)
     files = {"pools/pools.yaml": "---\n".join(map(document, made))}
     for cluster in ("dev", "prod")[: random.randrange(1, 3)]:
         spec = {"path": "./pools", "postBuild": {"substitute": given}}
-        head = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "pools"}}
+        head = {
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+            "kind": "Kustomization",
+            "metadata": {"name": "pools"},
+        }
         files[f"clusters/{cluster}/pools.yaml"] = document({**head, "spec": spec})
     return files
 
@@ -304,7 +314,9 @@ def _resources(manifests: Manifests, random: Random, more: str = "") -> str:
     texts = []
     for n, manifest in enumerate(manifests):
         if way:
-            texts.append(f'resource "kubectl_manifest" "m{n}" {{\n{more}  yaml_body = yamlencode({hcl(manifest)})\n}}\n')
+            texts.append(
+                f'resource "kubectl_manifest" "m{n}" {{\n{more}  yaml_body = yamlencode({hcl(manifest)})\n}}\n'
+            )
         else:
             texts.append(f'resource "kubernetes_manifest" "m{n}" {{\n{more}  manifest = {hcl(manifest)}\n}}\n')
     return "".join(texts)
@@ -321,9 +333,9 @@ def _write_root(manifests: Manifests, random: Random, kind: str) -> tuple[str, d
     """Resources whose values are locals or variables, and these."""
     if random.random() < 0.4:
         moved = Moved(random, lambda name, _: f"${{jsonencode({kind}.{name})}}")
-        return _heredocs(moved.without(_escaped(manifests))), moved.values
+        return _heredocs(moved.move_out_specs(_escaped(manifests))), moved.values
     moved = Moved(random, lambda name, _: f"{kind}.{name}")
-    return _resources(moved.without(manifests), random), moved.values
+    return _resources(moved.move_out_specs(manifests), random), moved.values
 
 
 def _escaped(value: Any) -> Any:
@@ -345,13 +357,13 @@ def terraform_variables(manifests: Manifests, random: Random) -> Files:
     files = {"main.tf": main, "variables.tf": _variables(values)}
     if random.random() < 0.5:
         name = random.choice(("terraform.tfvars", "envs/prod.tfvars"))
-        files[name] = "".join(f"{name} = {hcl(value)}\n" for name, value in _given(values, random).items())
+        files[name] = "".join(f"{name} = {hcl(value)}\n" for name, value in _pick_values(values, random).items())
     return files
 
 
 def template_file(manifests: Manifests, random: Random) -> Files:
     moved = Moved(random, lambda name, _: f"${{jsonencode({name})}}")
-    made = moved.without(_escaped(manifests))
+    made = moved.move_out_specs(_escaped(manifests))
     given = ", ".join(f"{name} = local.{name}" for name in moved.values)
     files = {f"m{n}.yaml.tpl": document(manifest) for n, manifest in enumerate(made)}
     files["main.tf"] = _locals(moved.values) + "".join(
@@ -365,14 +377,14 @@ def template_file(manifests: Manifests, random: Random) -> Files:
 def repeated(manifests: Manifests, random: Random) -> Files:
     """Each pool is made for several names, by `for_each` or `count`."""
     moved = Moved(random, lambda name, _: f"local.{name}")
-    made = moved.without(manifests)
+    made = moved.move_out_specs(manifests)
     texts = []
     for n, manifest in enumerate(made):
         more = ""
         if manifest["kind"] == "NodePool" and random.random() < 0.6:
-            each = random.random() < 0.5
-            more = '  for_each = toset(["a", "b"])\n' if each else "  count = 2\n"
-            name = "${each.key}" if each else "${count.index}"
+            by_key = random.random() < 0.5
+            more = '  for_each = toset(["a", "b"])\n' if by_key else "  count = 2\n"
+            name = "${each.key}" if by_key else "${count.index}"
             manifest = {**manifest, "metadata": {"name": Code(f'"{manifest["metadata"]["name"]}-{name}"')}}
         texts.append(f'resource "kubectl_manifest" "m{n}" {{\n{more}  yaml_body = yamlencode({hcl(manifest)})\n}}\n')
     return {"main.tf": "".join(texts), "locals.tf": _locals(moved.values)}
@@ -384,7 +396,7 @@ def module(manifests: Manifests, random: Random) -> Files:
     files = {"m/main.tf": main, "m/variables.tf": _variables(values)}
     calls = []
     for name in ("one", "two")[: random.randrange(1, 3)]:
-        given = "".join(f"  {name} = {hcl(value)}\n" for name, value in _given(values, random).items())
+        given = "".join(f"  {name} = {hcl(value)}\n" for name, value in _pick_values(values, random).items())
         calls.append(f'module "{name}" {{\n  source = "./m"\n{given}}}\n')
     return {**files, "main.tf": "".join(calls)}
 
@@ -393,7 +405,7 @@ def terragrunt(manifests: Manifests, random: Random) -> Files:
     main, values = _write_root(manifests, random, "var")
     files = {"modules/k/main.tf": main, "modules/k/variables.tf": _variables(values)}
     for name in ("dev", "prod")[: random.randrange(1, 3)]:
-        given = "".join(f"  {name} = {hcl(value)}\n" for name, value in _given(values, random).items())
+        given = "".join(f"  {name} = {hcl(value)}\n" for name, value in _pick_values(values, random).items())
         files[f"live/{name}/terragrunt.hcl"] = (
             f'terraform {{\n  source = "../../modules/k"\n}}\ninputs = {{\n{given}}}\n'
         )

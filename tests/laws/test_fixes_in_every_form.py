@@ -1,6 +1,7 @@
-"""Law of fixes in every form: safe ones move no node, none makes a finding that it does not name, all files stay whole.
+"""Law of fixes in every form: safe ones move no node, none makes a finding that it does not name, files stay whole.
 
-`python -m tests.laws.test_fixes_in_every_form 5000` tries as many trees; `100-200` those seeds, `--show 117` prints one.
+`python -m tests.laws.test_fixes_in_every_form 5000` tries as many trees, `100-200` those of these numbers, and
+`--show 117` prints one.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from nodelint.plan.fix_drift import _own_options
 from nodelint.plan.refusals import why_never_stored
 from nodelint.rule.definition import bundled, load
 from tests.forms.test_rules_in_forms import Manifests, manifests_of
+from tests.laws.fix_forms import FORMS, Files, mixed
 from tests.laws.test_fix_laws import worlds
 from tests.laws.test_fix_makes_nothing_new import pairs
-from tests.laws.fix_forms import FORMS, Files, mixed
 from tests.repositories import write_files
 
 EXAMPLES: list[Manifests] = [
@@ -47,7 +48,11 @@ EXAMPLES: list[Manifests] = [
     for case in cases(rule) * (1 if rule.fix is None else 3)
     if (manifests := manifests_of(case)) is not None and all("spec" in m for m in manifests)
 ]
-PAIRS: list[Manifests] = [list(yaml.safe_load_all(text)) for text, _ in (*worlds(), *pairs()) if text.startswith("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name")]
+PAIRS: list[Manifests] = [
+    list(yaml.safe_load_all(text))
+    for text, _ in (*worlds(), *pairs())
+    if text.startswith("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name")
+]
 RELEASES = ("", "", "", "", "1.2.1", "1.8.0")
 
 
@@ -83,6 +88,8 @@ def try_tree(folder: Path, files: Files, unsafe: bool, release: str = "") -> tup
     sources = ready.inventory.files
     before = judge(sources, ready.request)
     prover = prover_of(ready, None)
+    if not any(result.fixable for result in before.results):
+        return 0, []
     shown = prover_of(ready, None).offered(sources, before)
     done = fix(sources, ready.request, unsafe=unsafe, judge=judge, report=before, prove=prover)
     if not done.applied:
@@ -98,7 +105,10 @@ def try_tree(folder: Path, files: Files, unsafe: bool, release: str = "") -> tup
     breaks += [f"new: {mark} after {sorted({r.rule.name for r in done.applied})}" for mark in sorted(new)]
     breaks += list_staying(before, done, after)
     if not unsafe:
-        breaks += [f"replaced: {name} after {sorted({r.rule.name for r in done.applied})}" for name in moved(ready, again)]
+        breaks += [
+            f"replaced: {name} after {sorted({r.rule.name for r in done.applied})}"
+            for name in find_replaced(ready, again)
+        ]
     return len(done.applied), breaks
 
 
@@ -107,17 +117,18 @@ def list_lost(shown: Report, done: Fixed, unsafe: bool) -> Iterator[str]:
 
     A fix of text that another fix has changed is judged anew: what the check says is about the text that it shows.
     """
-    left = Counter(map(said, done.report.places))
+    left = Counter(map(key_of_text, done.report.places))
     made = OccupiedSpans()
     for result in done.applied:
         made.add(edit.span for edit in result.finding.edits)
     for result in shown.places:
-        if result.fixable and result.safety == "safe" and not unsafe and left[said(result)]:
-            if not any(made.touches(edit.span) for edit in result.finding.edits):
-                yield f"shown as safe and not made: {said(result)}"
+        if unsafe or not result.fixable or result.safety != "safe" or not left[key_of_text(result)]:
+            continue
+        if not any(made.touches(edit.span) for edit in result.finding.edits):
+            yield f"shown as safe and not made: {key_of_text(result)}"
 
 
-def said(result: Result) -> tuple[str, Name, str]:
+def key_of_text(result: Result) -> tuple[str, Name, str]:
     """What a finding says, wherever it says so."""
     return result.rule.name, name_of(result.built or result.object), result.finding.message
 
@@ -135,14 +146,14 @@ def list_unread(before: Judging, after: Judging) -> Iterator[str]:
 
 def list_staying(before: Report, done: Fixed, after: Report) -> Iterator[str]:
     """The findings of safe fixes that were made and are still there."""
-    known, now = (Counter(map(said, report.places)) for report in (before, after))
+    known, now = (Counter(map(key_of_text, report.places)) for report in (before, after))
     for result in done.applied:
         for place in result.alike or (result,):
-            if result.safety == "safe" and now[said(place)] >= known[said(place)] > 0:
-                yield f"stays: {said(place)}"
+            if result.safety == "safe" and now[key_of_text(place)] >= known[key_of_text(place)] > 0:
+                yield f"stays: {key_of_text(place)}"
 
 
-def moved(before: Judging, after: Judging) -> list[str]:
+def find_replaced(before: Judging, after: Judging) -> list[str]:
     """The pools and classes that lose nodes by what the files have become, as `plan` compares them whole."""
     target = before.target
     options = PlanOptions(target.karpenter, target.kubernetes, Schemas.bundled(), target.facts, target.facts)
@@ -164,7 +175,9 @@ def try_seeds(seeds: Sequence[int]) -> Iterator[tuple[int, Tried]]:
         form, files = make_tree(seed)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                fixes, breaks = try_tree(Path(folder), files, unsafe=bool(seed // len(FORMS) % 2), release=Random(seed).choice(RELEASES))
+                fixes, breaks = try_tree(
+                    Path(folder), files, unsafe=bool(seed // len(FORMS) % 2), release=Random(seed).choice(RELEASES)
+                )
             finally:
                 os.chdir(here)
         yield seed, Tried(form, fixes, breaks)
@@ -173,14 +186,19 @@ def try_seeds(seeds: Sequence[int]) -> Iterator[tuple[int, Tried]]:
 @pytest.mark.parametrize("seed", range(len(FORMS)), ids=list(FORMS))
 def test_fixes_hold_in_every_form(seed: int) -> None:
     tried = [tried for _, tried in try_seeds([seed, seed + len(FORMS)])]
-    assert [line for one in tried for line in one.breaks] == []
+    assert [line for result in tried for line in result.breaks] == []
 
 
 def main() -> None:
     """Try many trees and print the counts."""
     if sys.argv[1] == "--show":
         form, files = make_tree(int(sys.argv[2]))
-        print(form, Random(int(sys.argv[2])).choice(RELEASES), *(f"--- {path}\n{text}" for path, text in files.items()), sep="\n")
+        print(
+            form,
+            Random(int(sys.argv[2])).choice(RELEASES),
+            *(f"--- {path}\n{text}" for path, text in files.items()),
+            sep="\n",
+        )
         return
     first, _, last = sys.argv[1].rpartition("-")
     runs, fixed, fixes = Counter[str](), Counter[str](), Counter[str]()
