@@ -1,11 +1,6 @@
 # The image holds nodelint and what it needs; the manifests are mounted at /src:
 #   docker build -t nodelint . && docker run --rm -v "$PWD:/src" nodelint check
 #
-# --helm and --kustomize (deprecated) need helm and kustomize, which are not in the image. An image with them:
-#   FROM nodelint
-#   COPY --from=<an image with helm> /usr/bin/helm /usr/local/bin/helm
-#   COPY --from=<an image with kustomize> /app/kustomize /usr/local/bin/kustomize
-#
 # Tag and digest go together: docker buildx imagetools inspect python:3.13-slim
 ARG PYTHON=3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 

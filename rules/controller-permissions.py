@@ -154,8 +154,49 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
+`AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
+role whose trust policy names Karpenter's service account.
+
+```yaml bad
+# file: iam.tf
+resource "aws_iam_role" "karpenter" {
+  name = "karpenter"
+  assume_role_policy = jsonencode({
+    Statement = [{
+      Action    = "sts:AssumeRoleWithWebIdentity"
+      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
+    }]
+  })
+}
+resource "aws_iam_role_policy_attachment" "karpenter" {
+  role       = aws_iam_role.karpenter.name
+  policy_arn = "arn:aws:iam::aws:policy/AmazonEC2FullAccess"
+}
+```
+
+```yaml good
+# file: iam.tf
+resource "aws_iam_role" "karpenter" {
+  name = "karpenter"
+  assume_role_policy = jsonencode({
+    Statement = [{
+      Action    = "sts:AssumeRoleWithWebIdentity"
+      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
+    }]
+  })
+}
+resource "aws_iam_role_policy_attachment" "karpenter" {
+  role       = aws_iam_role.karpenter.name
+  policy_arn = aws_iam_policy.karpenter.arn
+}
+```
 """
 
+import os
 import re
 
 from nodelint.api import (
@@ -215,12 +256,13 @@ _FOR_ROLE = (
         "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
     ],
-    mentions=["ec2:CreateFleet", "module"],
+    mentions=["ec2:CreateFleet", "module", "iam_role_policy_attachment"],
 )
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith(terraform_blocks.ENDINGS):
         return
     yield from _check_written(source, context)
+    yield from _check_attached(source, context)
     for call in terraform_blocks.find_blocks(source):
         block = call.text if call.address.startswith("module.") else ""
         called, version = _SOURCE.search(block), _VERSION.search(block)
@@ -229,9 +271,9 @@ def check(source: Source, context: Context) -> Findings:
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
         objects = context.objects_near(source, Object)
-        stated = [context.stated_releases(obj) for obj in objects]
-        lists = all(found and min(found) >= LISTS_PROFILES for found in stated)
-        if not objects or any(obj.version != "v1" for obj in objects):
+        stated = [context.stated_releases(obj) for obj in objects] or _releases_beside(source, context)
+        lists = bool(stated) and all(found and min(found) >= LISTS_PROFILES for found in stated)
+        if (not objects and not lists) or any(obj.version != "v1" for obj in objects):
             continue
         place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
         at = Span(source, *place.span(1)) if place is not None else call.at
@@ -252,6 +294,61 @@ def check(source: Source, context: Context) -> Findings:
                 note="nodes launch, but a deleted EC2NodeClass is never removed, and unused instance profiles stay",
                 help=f"{ways[0]}, or grant it by `{module.extra}`",
             )
+
+
+def _releases_beside(source: Source, context: Context) -> "list[list[releases.Version]]":
+    """The releases of the charts that the folder of a file installs; empty if one is not known."""
+    folder = os.path.dirname(source.path)
+    installs = [install for install in context.installs if os.path.dirname(install.at.source.path) == folder]
+    known = [install.release for install in installs if install.release is not None]
+    return [[release] for release in known] if len(known) == len(installs) else []
+
+
+_OF_AWS = re.compile(r'"arn:[^:"]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
+_WITHOUT_PASS_ROLE = frozenset(
+    {
+        *(
+            "AmazonEKSWorkerNodePolicy",
+            "AmazonEKSWorkerNodeMinimalPolicy",
+            "AmazonEKS_CNI_Policy",
+            "AmazonEKSClusterPolicy",
+        ),
+        *("AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore"),
+        *("AmazonEC2FullAccess", "AmazonEC2ReadOnlyAccess", "AmazonSQSFullAccess", "AmazonSSMReadOnlyAccess"),
+        *("AmazonEKSVPCResourceController", "AmazonEKSServicePolicy", "CloudWatchAgentServerPolicy"),
+    }
+)
+"""Policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
+_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
+
+
+def _check_attached(source: Source, context: Context) -> Findings:
+    """Roles of the controller to which only policies of AWS are attached."""
+    blocks = context.terraform
+    for block in blocks.find_in(source.path):
+        if not _ACCOUNT.search(block.text):
+            continue
+        if block.address.startswith("module.") and "role_policy_arns" in block.text:
+            given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\]]*)\]", block.text)
+            texts = [] if given is None or "policy_statements" in block.text else [given[1]]
+        elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
+            folder = os.path.dirname(source.path)
+            near = [other for other in blocks.blocks if os.path.dirname(other.source.path) == folder]
+            texts = [b.text for b in near if b is not block and f"{block.address}." in b.text and "policy" in b.kind]
+        else:
+            continue
+        refers = any(re.search(r"aws_iam_policy|policy\s*=|each\.|var\.|local\.|module\.", text) for text in texts)
+        names = [name for text in texts for name in _OF_AWS.findall(text)]
+        if not names or refers or not _WITHOUT_PASS_ROLE.issuperset(names):
+            continue
+        yield Finding(
+            at=block.at,
+            message="only policies of AWS are attached to the controller's role, and none grants `iam:PassRole`:"
+            " no node is launched",
+            also=[],
+            help="attach the policy of Karpenter's CloudFormation template, or use the module `karpenter` of"
+            " terraform-aws-modules/eks",
+        )
 
 
 def _check_written(source: Source, context: Context) -> Findings:

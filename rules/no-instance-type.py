@@ -83,7 +83,6 @@ from nodelint.api import (
     RuleCheck,
     Skip,
     Suggestion,
-    catalog,
     controller,
     edits,
     keys,
@@ -97,6 +96,7 @@ from nodelint.api import (
     run_checks,
     selectors,
     spelling,
+    type_names,
 )
 
 
@@ -168,7 +168,7 @@ def _list_perhaps_new(pool: NodePool, context: Context) -> Iterator[Node]:
         if item.operator == "In" and item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE):
             for value in item.values:
                 text = value.text if isinstance(value.text, str) else ""
-                may_be_new = text in slips and catalog.may_be_new(item.key, text, context.catalog)
+                may_be_new = text in slips and type_names.may_be_new(item.key, text, context.catalog)
                 if may_be_new and labels.nearest_value(item.key, text, context.catalog) is None:
                     yield value.node
 

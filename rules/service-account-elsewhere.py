@@ -164,7 +164,7 @@ def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.Terr
     major = _MAJOR.search(block.text)
     if re.search(r"(?m)^[ \t]*(?:create|create_iam_role|create_pod_identity_association)\s*=\s*false", block.text):
         return
-    if major is None or re.search(r"(?m)^[ \t]*(?:create\w*|enable_\w*irsa\w*)\s*=\s*(?!true|false)", block.text):
+    if major is None or re.search(r"(?m)^[ \t]*(?:create\w*|enable_\w*irsa\w*)\s*+=\s*+(?!true|false)", block.text):
         yield _Grant(block.at, (None, None), block.address)
     elif int(major[1]) >= _OF_21 or re.search(r"\bcreate_pod_identity_association\s*=\s*true", block.text):
         yield _Grant(block.at, _pair(block, blocks, _DEFAULT_MODULE), block.address)
@@ -192,6 +192,7 @@ def _has_other_role(
     block = controller_settings.helm_release_of(install, blocks)
     if block is not None:
         line = re.search(r"role-arn[^\n]*\n?[^\n]*", block.text)
-        return line is not None and (not grant.address or f"{grant.address}." not in line[0]) and bool(grant.address)
+        own = re.compile(rf"\b{re.escape(grant.address)}(?:\[[^\][\n]*\])?\.")
+        return line is not None and bool(grant.address) and own.search(line[0]) is None
     notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
     return notes is not None and bool(grant.address)

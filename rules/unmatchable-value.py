@@ -43,7 +43,6 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     TypeSet,
-    catalog,
     edits,
     fixes,
     keys,
@@ -55,6 +54,7 @@ from nodelint.api import (
     requirement,
     resolve,
     rule,
+    type_names,
 )
 
 _EXAMPLES = 3
@@ -132,7 +132,8 @@ def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: r
     others = [requirement for requirement in resolution.folded if requirement.key != key]
     alone = requirement.Requirement.parse(key, "In", (str(value.text),), release=resolution.version)
     return (
-        catalog.newer_type((*others, alone), resolution.catalog, resolve.sizes_left_out(resolution.pool)) is not None
+        type_names.newer_type((*others, alone), resolution.catalog, resolve.sizes_left_out(resolution.pool))
+        is not None
     )
 
 

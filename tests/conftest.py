@@ -5,10 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
-import stat
 import subprocess
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -96,24 +93,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".git").mkdir()
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
-    """Put a program of a name on the path, alone there, whose body is Python; its calls go to the file returned."""
-
-    def put(name: str, body: str) -> Path:
-        folder, calls = tmp_path / "bin", tmp_path / "calls.txt"
-        folder.mkdir(exist_ok=True)
-        program = folder / name
-        call = "os.path.basename(os.getcwd()) + ': ' + ' '.join(sys.argv[1:]) + '\\n'"
-        head = f"#!{sys.executable}\nimport os, sys, time\nopen({str(calls)!r}, 'a').write({call})\n"
-        program.write_text(head + textwrap.dedent(body), encoding="utf-8")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv("PATH", str(folder))
-        return calls
-
-    return put
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ known, and the others are worked out. All of them together draw from `RUN`, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from time import monotonic
 
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     _T = TypeVar("_T")

@@ -7,8 +7,6 @@ for all that a check of one file loads, a tenth of the run. Here, classes with a
 
 from __future__ import annotations
 
-from functools import cache
-
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ else:
         lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7: new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7)),
     )
 
-    @cache
     def _new(count: int) -> Any:
         if count < len(_FEW):
             return _FEW[count].__code__

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 
 from nodelint.base.budget import RUN, BudgetSpent
-from nodelint.base.printable import escaped_json, printable, screened, without_commands
+from nodelint.commands._console import CLEAN, FOUND, INTERRUPTED, UNHEARD, say, stop, unusable, watch_progress
 from nodelint.files.kept_contents import file_contents
 
 TYPE_CHECKING = False
@@ -19,26 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
-    from nodelint.commands._progress import ProgressLine
-    from nodelint.config.file import ConfigError
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
-    from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.model.releases import Version
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
-
-CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
-
-INTERRUPTED = 130
-"""What a shell makes of a program that was ended by Ctrl-C."""
-
-UNHEARD = 141
-"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
 
 
 def versions(command: _F) -> _F:
@@ -189,12 +178,10 @@ def discovered(
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`, `named` the name of the file that standard input stands for.
     """
-    from nodelint.config.session import Session
     from nodelint.files.discover import discover
 
     file_contents.begin()
-    session = Session(settings)
-    exclude, include = session.exclude, session.include
+    exclude, include = settings.paths_left_out, settings.paths_read_too
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
     line = watch_progress()
@@ -259,35 +246,10 @@ def _missing_text(path: str) -> str:
 
 def say_unknown(releases: Iterable[Version]) -> None:
     """Say of releases that are not known how they are judged, and how old the facts are; each once in a run."""
+    from nodelint.commands._run_facts import say_unknown_release
+
     for release in releases:
-        _say_unknown(release)
-
-
-@cache
-def _say_unknown(release: Version) -> None:
-    from nodelint.model.releases import is_newer, judged_as
-
-    instead = judged_as(release)
-    if instead is None:
-        return
-    if is_newer(release):
-        from nodelint.report.age import known_releases_text
-
-        known = known_releases_text(today())
-        how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
-        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}")
-    else:
-        say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
-
-
-@cache
-def _say_unknown_kubernetes(version: KubernetesVersion) -> None:
-    """Say that a version of Kubernetes is newer than all that are known."""
-    from nodelint.model.releases import NEWEST, supported
-
-    most = supported(NEWEST).most
-    if version > most:
-        say(f"Kubernetes {version} is newer than the versions known here (to {most}): images for it are not known")
+        say_unknown_release(release, today())
 
 
 def session_of(settings: Settings) -> Session:
@@ -299,7 +261,9 @@ def session_of(settings: Settings) -> Session:
     session.today = today()
     say_unknown([settings.karpenter])
     if settings.kubernetes is not None:
-        _say_unknown_kubernetes(settings.kubernetes)
+        from nodelint.commands._run_facts import say_unknown_kubernetes
+
+        say_unknown_kubernetes(settings.kubernetes)
     if settings.region is not None:
         from nodelint.ec2.region_names import find_unknown_region_note
 
@@ -339,7 +303,9 @@ def now() -> datetime:
 
     NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
     """
-    return _now(os.environ.get("NODELINT_NOW"))
+    from nodelint.commands._run_facts import read_time
+
+    return read_time(os.environ.get("NODELINT_NOW"))
 
 
 def today() -> int:
@@ -350,26 +316,6 @@ def today() -> int:
     from time import time
 
     return int(time()) // 86400
-
-
-@cache
-def _now(given: str | None) -> datetime:
-    from datetime import UTC, datetime
-
-    if not given:
-        return datetime.now(UTC).replace(microsecond=0)
-    try:
-        time = datetime.fromisoformat(given).astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError, OSError):  # the latter two: a zone moves it out of the years that there are
-        stop(f"NODELINT_NOW: `{given}` is not a time such as 2026-11-20T12:00:00Z")
-    if time.year < 1970:  # years of fewer than four digits would be written as no time of ISO 8601
-        stop(f"NODELINT_NOW: `{given}` is before 1970")
-    return time
-
-
-def on_terminal() -> bool:
-    """Whether somebody watches standard error, and would see progress."""
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def unreadable(found: Discovery) -> None:
@@ -387,49 +333,6 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
     for line in switched_off_lines(switched_off, 5, done):
         say(line.removesuffix("."))
     return [obj for obj, _ in switched_off]
-
-
-def echo(text: str, *, err: bool = False, nl: bool = True, commands: bool = False) -> None:
-    """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
-
-    Every command prints by this function, or by one of those below. `commands` as for `screened`.
-    """
-    _write(screened(text, True, commands), err, nl)
-
-
-def echo_fitted(text: str) -> None:
-    """Print a report on standard output, its lines broken between words where a terminal is too narrow for them."""
-    from nodelint.commands._terminal import look
-    from nodelint.report.style import fitted
-
-    style = look()
-    echo("\n".join(part for line in text.split("\n") for part in fitted(line, style)))
-
-
-def echo_file(content: bytes) -> None:
-    """Print the content of a file that is passed on, byte for byte."""
-    import click
-
-    click.echo(content, nl=False)
-
-
-def clear_screen() -> None:
-    """Clear the terminal and what was scrolled out of it."""
-    _write("\033[2J\033[3J\033[H", err=False, nl=False)
-
-
-def progress(text: str) -> None:
-    """Show how far a run is, in place of what was shown before; for a terminal."""
-    _write(f"\r\033[K{printable(text)}", err=True, nl=False)
-
-
-def watch_progress() -> ProgressLine | None:
-    """The line of progress of this run; None where nobody watches: in a pipe, in CI, on a terminal that is dumb."""
-    if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
-        return None
-    from nodelint.commands._progress import start_line
-
-    return start_line(progress)
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
@@ -453,63 +356,3 @@ def misread(sources: Sequence[Source]) -> bool:
                 say(f"{source.path}:{at.line}:{at.column}: {problem.message}")
                 bad = True
     return bad
-
-
-def say(message: str) -> None:
-    """A line on standard error; a file's name can neither break it nor steer the terminal."""
-    _write(f"nodelint: {without_commands(printable(message))}", err=True)
-
-
-def echo_json(value: object, err: bool = False) -> None:
-    """Print a value as JSON, escaped where the stream could not carry it; a long one part by part."""
-    from nodelint.report.json_text import json_parts
-
-    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
-    parts = json_parts(value, ascii_only=not _carries_all(encoding))
-    pending: list[str] = []
-    size = 0
-    for part in parts:
-        pending.append(part)
-        size += len(part)
-        if size > _PRINTED_AT_ONCE:
-            _write(escaped_json("".join(pending)), err, nl=False)
-            pending, size = [], 0
-    _write(escaped_json("".join(pending)) + "\n", err, nl=False)
-
-
-_PRINTED_AT_ONCE = 1 << 16
-"""Characters of JSON that are printed together."""
-
-
-def _carries_all(encoding: str | None) -> bool:
-    """Whether a stream takes every character; those of the names of files that are no UTF-8 are escaped before."""
-    return encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-
-
-def _write(text: str, err: bool, nl: bool = True) -> None:
-    """What click's `echo` does; click itself is only needed for codes of a terminal and for unusual streams."""
-    stream = sys.stderr if err else sys.stdout
-    if "click" not in sys.modules and "\033" not in text and getattr(stream, "encoding", None) == "utf-8":
-        stream.write(f"{text}\n" if nl else text)
-        stream.flush()
-        return
-    import click
-
-    from nodelint.commands._terminal import preferred
-
-    outside = click.get_current_context(silent=True) is None
-    click.echo(text, err=err, nl=nl, color=preferred() if outside else None)
-
-
-def unusable(error: ConfigError) -> NoReturn:
-    """Print what is wrong with a configuration, or a file that it names, and exit."""
-    for message in error.messages:
-        say(message)
-    sys.exit(UNUSABLE)
-
-
-def stop(*messages: str, code: int = UNUSABLE) -> NoReturn:
-    """Print why the run ends here, and exit."""
-    for message in messages:
-        say(message)
-    sys.exit(code)

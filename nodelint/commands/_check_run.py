@@ -7,24 +7,10 @@ import sys
 
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    FOUND,
-    LACKING,
-    TRY_AGAIN,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_file,
-    say,
-    say_unknown,
-    settings_of,
-    stop,
-    unreadable,
-)
+from nodelint.commands import discovered, say_unknown, settings_of, unreadable
+from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._lint_setup import judge_of, judging, known, prover_of, rendered
+from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
@@ -40,7 +26,6 @@ if TYPE_CHECKING:
     from nodelint.commands._lint_setup import Judging
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
-    from nodelint.forms.external.render import Rendering
     from nodelint.forms.rendered import Built
     from nodelint.inventory.unread_forms import Unread
     from nodelint.lint.autofix import Fixed
@@ -93,10 +78,9 @@ def check(
     words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
     words = words._replace(statistics=statistics, show_fixes=show_fixes)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
-    built = rendered(paths, found, settings)
-    if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
+    if not found.sources and not _takes_from_elsewhere(found):
         _nothing(run)
-    ready = judging(found, fact_flags, settings, paths, built)
+    ready = judging(found, fact_flags, settings, paths)
     if show == "files":
         _show_files(run, ready)
     run = _with_inventory(run, ready)
@@ -104,13 +88,13 @@ def check(
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report, run = _compared(run, ready, built, unsafe_fixes)
+        report, run = _compared(run, ready, unsafe_fixes)
     elif writing:
-        fixed = _fixed(run, ready, built, unsafe_fixes)
+        fixed = _fixed(run, ready, unsafe_fixes)
         refused = fixed.refused
-        report, applied = _write_fixes(run, ready, built, fixed, paths)
+        report, applied = _write_fixes(run, ready, fixed)
     else:
-        report, run = _judged(run, ready, built)
+        report, run = _judged(run, ready)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
     _tell(run, report, ready, applied, refused)
@@ -196,12 +180,12 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
     return bool(list_folder_files(found))
 
 
-def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
+def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
-    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
+    report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     if any(result.fixable or result.finding.suggestions for result in report.results):
-        report = prover_of(ready, built).offered(run.found.sources, report)
-    if built is None and not run.settings.karpenter_named:
+        report = prover_of(ready).offered(run.found.sources, report)
+    if not run.settings.karpenter_named:
         from nodelint.lint.older_release import older
 
         found = older(report, ready.request, run.found.sources)
@@ -209,10 +193,10 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
     return report, run
 
 
-def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> tuple[Report, _Run]:
+def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
     """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
-    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
-    fixed = _fixed(run, ready, built, unsafe, report)
+    report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
+    fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed)
     if run.words.show_fixes:
         from nodelint.report.summary import fixed_lines
@@ -222,29 +206,27 @@ def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) 
     return report, run._replace(outputs=[output for output in run.outputs if output.path is not None])
 
 
-def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
+def _fixed(run: _Run, ready: Judging, unsafe: bool, report: Report | None = None) -> Fixed:
     from nodelint.lint.autofix import fix
 
     return fix(
         run.found.sources,
         ready.request,
         unsafe=unsafe,
-        judge=judge_of(built, run.settings.jobs, ready.inventory),
+        judge=judge_of(run.settings.jobs, ready.inventory),
         report=report,
-        prove=prover_of(ready, built),
+        prove=prover_of(ready),
     )
 
 
-def _write_fixes(
-    run: _Run, ready: Judging, built: Rendering | None, fixed: Fixed, paths: Sequence[str]
-) -> tuple[Report, Sequence[Result]]:
+def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Sequence[Result]]:
     """Write the fixes: what is wrong after it, and the findings whose fixes are in the files."""
     left = _write(run.found, fixed)
     applied = [result for result in fixed.applied if result.span.source.path not in left]
-    if not left and (built is None or not applied):
+    if not left:
         return fixed.report, applied
     sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
-    return judge_of(rendered(paths, run.found, run.settings), run.settings.jobs)(sources, ready.request), applied
+    return judge_of(run.settings.jobs)(sources, ready.request), applied
 
 
 def _less_known(
@@ -307,7 +289,7 @@ def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
     from nodelint.inventory.unread_forms import unread
 
     objects = report.objects if report is not None else ()
-    return unread(run.found, run.settings.tools, objects, run.unbuilt, run.built)
+    return unread(run.found, objects, run.unbuilt, run.built)
 
 
 def _holds_objects(source: Source) -> bool:

@@ -43,7 +43,7 @@ _JUDGING = {"--crds": "crds", "--jobs": "jobs", "--output": "output", "--profile
 _PATHS = {"--exclude": "exclude", "--include": "include"}
 _RULES = {"--extend-select": "extend_select", "--ignore": "ignore", "--rules": "rules", "--select": "select"}
 _ISOLATED = {"--isolated": "isolated"}
-_UNSAID = ("respect_gitignore", "kustomize", "helm", "preview", "repository_rules")
+_UNSAID = ("respect_gitignore", "preview", "repository_rules")
 
 _CHECK_SWITCHES = {
     **_ISOLATED,

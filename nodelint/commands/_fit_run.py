@@ -6,19 +6,8 @@ import sys
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
-from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_json,
-    say,
-    say_switched_off,
-    session_of,
-    settings_over_paths,
-    stop,
-)
+from nodelint.commands import discovered, say_switched_off, session_of, settings_over_paths
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
@@ -217,7 +206,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     target = session.target(choose=choose)
     newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
-    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    gaps = say_gaps(found, inventory, providers=("auto-mode",))
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:

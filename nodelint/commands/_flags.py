@@ -7,7 +7,7 @@ None, False or empty, and what is None is left to the configuration (`commands.s
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import stop
+from nodelint.commands._console import stop
 
 TYPE_CHECKING = False
 
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
     class RenderingFlags(TypedDict):
         """Of `commands._lint_setup.rendering_options`."""
-
-        helm: bool | None
-        kustomize: bool | None
 
     class JudgingFlags(PathFlags, RenderingFlags):
         """Of `commands._lint_setup.judging_options`."""

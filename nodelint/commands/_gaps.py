@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from nodelint.commands import say
+from nodelint.commands._console import say
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.inventory import Inventory
     from nodelint.model.gap import Gap
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 def say_gaps(
     found: Discovery,
     inventory: Inventory,
-    settings: Settings,
     providers: Collection[str] = (),
     named_paths: Collection[str] = (),
 ) -> list[Gap]:
@@ -28,11 +26,7 @@ def say_gaps(
     """
     from nodelint.inventory.gaps import list_gaps
 
-    gaps = [
-        gap
-        for gap in list_gaps(found, inventory, settings.tools)
-        if gap.object is None or gap.object.provider not in providers
-    ]
+    gaps = [gap for gap in list_gaps(found, inventory) if gap.object is None or gap.object.provider not in providers]
     for gap in gaps:
         if not gap.fails and gap.path not in named_paths:
             say(f"{gap.file_place}: {gap.sentence}")

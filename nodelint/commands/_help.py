@@ -19,8 +19,6 @@ _GROUPS: dict[str, tuple[str, ...]] = {
         "--include",
         "--exclude",
         "--no-ignore",
-        "--kustomize",
-        "--helm",
         "--config",
         "--isolated",
         "--stdin-filename",
@@ -65,6 +63,10 @@ _FEWEST = 9
 """A command with fewer options shows them in one list."""
 
 _MEANT = {
+    "--helm": "charts are rendered without it; to judge helm's own result,"
+    " `helm template NAME CHART | nodelint check -`",
+    "--kustomize": "overlays are built without it; to judge kustomize's own result,"
+    " `kustomize build FOLDER | nodelint check -`",
     "--json": "write `--format json`",
     "--sarif": "write `--format sarif`",
     "--dry-run": "write `--diff`, which prints the edits and writes nothing",

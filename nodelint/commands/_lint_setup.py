@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import exclude, include, say, session_of, unusable, watch_progress
+from nodelint.commands import exclude, include, session_of
+from nodelint.commands._console import unusable, watch_progress
 
 TYPE_CHECKING = False
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
-    from nodelint.forms.external.render import Rendering
     from nodelint.inventory import Inventory
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
@@ -37,37 +35,12 @@ def judging_options(command: _F) -> _F:
     return command
 
 
-def rendering_options(command: _F) -> _F:
-    """The options that say whether overlays and charts are judged as their tools render them."""
-    for option in _what_is_rendered():
-        command = option(command)
-    return command
-
-
-def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
-    import click
-
-    return (
-        click.option(
-            "--helm/--no-helm",
-            default=None,
-            help="Deprecated, gone in the next release: pipe `helm template NAME CHART` into `nodelint check -`.",
-        ),
-        click.option(
-            "--kustomize/--no-kustomize",
-            default=None,
-            help="Deprecated, gone in the next release: pipe `kustomize build FOLDER` into `nodelint check -`.",
-        ),
-    )
-
-
 def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
     import click
 
     from nodelint.commands._shell_completion import files
 
     return (
-        *_what_is_rendered(),
         click.option(
             "--crds",
             metavar="PATH",
@@ -168,22 +141,14 @@ class Judging(NamedTuple):
         )
 
 
-def judging(
-    found: Discovery,
-    fact_flags: FactFlags,
-    settings: Settings,
-    paths: Sequence[str],
-    rendering: Rendering | None = None,
-) -> Judging:
+def judging(found: Discovery, fact_flags: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
     """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
     from nodelint.inventory import read_inventory
 
     session = session_of(settings)
     from nodelint.lint.workloads import add_workloads
 
-    inventory = read_inventory(
-        found, rendering, lambda objects: add_workloads(found, session.rules, session.selection, objects)
-    )
+    inventory = read_inventory(found, lambda objects: add_workloads(found, session.rules, session.selection, objects))
     return judging_of(inventory, found, fact_flags, session, paths)
 
 
@@ -204,41 +169,7 @@ def judging_of(
     return Judging(session, session.target(facts, choose), sources, file, inventory)
 
 
-def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:
-    """Overlays and charts as their tools render them; None where that is not asked for.
-
-    `found` takes what could not be rendered, and the files of what could that a fix may be written to.
-    """
-    if not (settings.kustomize or settings.helm):
-        return None
-    from nodelint.config.session import Session
-    from nodelint.forms.external.render import parts, render
-
-    for tool in settings.tools:
-        _say_deprecated(tool)
-    exclude = Session(settings).exclude
-    built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
-    found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
-    found.sources += parts(built, found.sources)
-    return built
-
-
-@cache
-def _say_deprecated(tool: str) -> None:
-    """Say once in a run that the flag and the setting of a program that renders go with the next release."""
-    from nodelint.report.skipped import PIPED
-
-    flag = f"--{tool}"
-    way = f"`{PIPED[flag]} | nodelint check -` judges what {tool} makes of files"
-    say(f"{flag} (`{tool}: true`) is deprecated, and the next release is without it: {way}")
-
-
-def judge_of(
-    rendering: Rendering | None,
-    jobs: int | None,
-    inventory: Inventory | None = None,
-    memory: ResultCaches | None = None,
-) -> Judge:
+def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: ResultCaches | None = None) -> Judge:
     """What judges: the engine, over what is built; `jobs` are the processes that do it.
 
     `inventory` is what was built before, and serves where the files are still the same. `memory` is that of `lint`.
@@ -251,7 +182,7 @@ def judge_of(
         if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
             made = inventory
         else:
-            made = build(sources, rendering, inventory.folder_files if inventory is not None else ())
+            made = build(sources, inventory.folder_files if inventory is not None else ())
         line = watch_progress()
         if line is None:
             report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
@@ -263,7 +194,7 @@ def judge_of(
     return judge
 
 
-def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
+def prover_of(ready: Judging) -> Prover:
     """What proves the fixes of the files that were read: rules and `plan` judge what each comes to."""
     from nodelint.lint.proven_fixes import Prover
     from nodelint.plan.fix_drift import find_moved
@@ -271,18 +202,16 @@ def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
     def build_again(sources: Sequence[Source]) -> Inventory:
         from nodelint.inventory import build
 
-        return build(sources, rendering, ready.inventory.folder_files)
+        return build(sources, ready.inventory.folder_files)
 
     return Prover(ready.request, build_again, find_moved).begin(ready.inventory)
 
 
 def _as_reported(gap: Gap) -> Gap:
-    """What a report says of a gap of the inventory: its sentence, and the flag that may close it."""
-    from nodelint.report.skipped import PIPED
+    """What a report says of a gap of the inventory: its sentence, and the command that may close it."""
+    from nodelint.inventory.unread_forms import PIPED
 
-    way = (
-        f"; to judge it: {PIPED['--kustomize']} | nodelint check -" if gap.what == "overlay" and not gap.fails else ""
-    )
+    way = f"; to judge it: {PIPED['overlay']}" if gap.what == "overlay" and not gap.fails else ""
     return gap._replace(place=gap.file_place, reason=f"{gap.sentence}{way}")
 
 

@@ -6,24 +6,19 @@ import os
 import sys
 
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo,
     misread,
     now,
-    say,
     say_unknown,
     session_of,
     settings_of,
-    stop,
     stop_where_none_is_there,
     unreadable,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
-from nodelint.commands._lint_setup import judge_of, judging_of, rendered
+from nodelint.commands._lint_setup import judge_of, judging_of
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import count_as_repositories
@@ -78,7 +73,7 @@ def plan_change(
     )
     for path, reason in bad:
         say(f"{path}: {reason}")
-    say_gaps(new.found, new.inventory, settings, named_paths={place.path for place in plan.uncompared})
+    say_gaps(new.found, new.inventory, named_paths={place.path for place in plan.uncompared})
     unreadable(new.found)
     unreadable(was.found)
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])
@@ -105,7 +100,7 @@ def _compare_paths(
     from nodelint.files.git.old_revision import UnreadRevision, revision
 
     try:
-        with revision(against, requested, session.include) as (into, inside, above):
+        with revision(against, requested, session.settings.paths_read_too) as (into, inside, above):
             if not inside:  # a path that only the revision has is one that this branch deletes
                 _stop_at_a_revision(requested)
                 stop_where_none_is_there(*requested)
@@ -172,7 +167,7 @@ def _compare(
     request = PlanRequest(
         session,
         ready.request,
-        lambda rendering, inventory, memory=None: judge_of(rendering, settings.jobs, inventory, memory),
+        lambda inventory, memory=None: judge_of(settings.jobs, inventory, memory),
         lambda paths, also: discovered(paths, settings, also),
         now(),
         cluster,
@@ -190,8 +185,7 @@ def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False
     if other is not None:
         known = {source.text.encode(errors="replace"): source for source in other.found.sources}
     found = discovered(paths, session.settings, known=known) if paths else Discovery()
-    rendering = rendered(paths, found, session.settings)
-    return read_side(found, rendering, session, root, paths, whole)
+    return read_side(found, session, root, paths, whole)
 
 
 def _fails(plan: Plan, findings: Findings, gate: str) -> bool:

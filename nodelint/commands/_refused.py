@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.printable import printable
-from nodelint.commands import echo
+from nodelint.commands._console import echo
 from nodelint.commands._terminal import look
 
 TYPE_CHECKING = False

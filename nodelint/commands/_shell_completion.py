@@ -24,7 +24,8 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     from click.shell_completion import CompletionItem
 
-    from nodelint.rule.definition import GROUPS, SUBJECTS, bundled
+    from nodelint.rule.classification import GROUPS, SUBJECTS
+    from nodelint.rule.definition import bundled
 
     names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
     subjects = [name.lower().replace(" ", "-") for name in SUBJECTS]
@@ -65,14 +66,13 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     """The objects of the paths that are typed; what cannot be read has no names to offer."""
-    from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.files.discover import discover
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
 
     paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
-    found = discover(paths, Session(Settings()).exclude, also=also)
+    found = discover(paths, Settings().paths_left_out, also=also)
     inventory = read_inventory(found)
     return [obj for source in inventory.sources for obj in objects(source, more=also is not None)]
 

@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.base.printable import printable
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    discovered,
-    echo,
-    say,
-    settings_over_paths,
-    stop,
-    unreadable,
-    unusable,
-    versions,
-)
+from nodelint.commands import discovered, settings_over_paths, unreadable, versions
+from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
-from nodelint.commands._lint_setup import judge_of, judging, judging_options, rendered
+from nodelint.commands._lint_setup import judge_of, judging, judging_options
 from nodelint.commands._shell_completion import files
 from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
@@ -78,16 +68,15 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")
     found = discovered(paths or (".",), settings)
-    built = rendered(paths, found, settings)
     from nodelint.config.file import ConfigError
     from nodelint.files.atomic_write import replace
     from nodelint.lint import baseline
 
-    ready = judging(found, fact_flags, settings, paths, built)
+    ready = judging(found, fact_flags, settings, paths)
     if found.unreadable:
         unreadable(found)
         stop(f"{path} is not changed: not everything could be read")
-    report = judge_of(built, settings.jobs, ready.inventory)(found.sources, ready.request)
+    report = judge_of(settings.jobs, ready.inventory)(found.sources, ready.request)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
     try:

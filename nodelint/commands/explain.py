@@ -10,21 +10,17 @@ import click
 
 from nodelint.base.printable import escaped_json
 from nodelint.commands import (
-    CLEAN,
-    UNUSABLE,
     discovered,
-    echo,
-    echo_json,
     exclude,
     include,
     say_switched_off,
     session_of,
     settings_over_paths,
-    stop,
     unread,
     unreadable,
     versions,
 )
+from nodelint.commands._console import CLEAN, UNUSABLE, echo, echo_json, stop
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
@@ -103,7 +99,7 @@ def command(
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
-    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    gaps = say_gaps(found, inventory, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")
     choose = session.choose(found)
     target = session.target(choose=choose)

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo_fitted,
-    echo_json,
     exclude,
     include,
     misread,
@@ -26,6 +21,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo_fitted, echo_json
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand
@@ -86,7 +82,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     from nodelint.report.hash_text import hashes_json, hashes_text
 
     inventory = read_inventory(found)
-    gaps = say_gaps(found, inventory, settings)
+    gaps = say_gaps(found, inventory)
     say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = list_hashes(inventory.objects(), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)

@@ -10,22 +10,17 @@ import click
 
 from nodelint.base.printable import screened
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo,
-    echo_json,
     exclude,
     include,
     output_format,
-    say,
     session_of,
     settings_over_paths,
     unread,
     unreadable,
     versions,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice
@@ -99,8 +94,8 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     inventory = read_inventory(found)
     found.unreadable += unread(found, "not moved")
     made = migrate(inventory.files, target)
-    after = build(made.new, None, inventory.folder_files)
-    gaps = say_gaps(found, inventory, settings, providers=("auto-mode",))
+    after = build(made.new, inventory.folder_files)
+    gaps = say_gaps(found, inventory, providers=("auto-mode",))
     made = made._replace(notes=(*made.notes, *left_in_rendered(made, target, after)), gaps=tuple(gaps))
     types = list_types(inventory, after, settings.karpenter, target)
     written = write and not found.unreadable and _write(made, found)

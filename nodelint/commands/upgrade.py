@@ -9,29 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.base.budget import RUN
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    FOUND,
-    UNUSABLE,
-    config_options,
-    discovered,
-    echo,
-    echo_json,
-    exclude,
-    include,
-    say,
-    settings_over_paths,
-    stop,
-    unread,
-    unreadable,
-)
+from nodelint.commands import config_options, discovered, exclude, include, settings_over_paths, unread, unreadable
+from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice
-from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
+from nodelint.commands._lint_setup import judging
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import NOT_IN_TIME, PAIR, counted
@@ -72,7 +57,6 @@ Exit codes:
     type=WordChoice(["error", "warning", "never"]),
     help="The lowest severity that makes the exit code 1. Default: error.",
 )
-@rendering_options
 @exclude
 @include
 @facts_options
@@ -107,19 +91,17 @@ def command(
     settings = settings_over_paths({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
-    built = rendered(paths, found, settings)
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
         stop(f"--to {after} is not newer than {before}, the release to upgrade from")
-    ready = judging(found, fact_flags, settings._replace(release=after), paths, built)
+    ready = judging(found, fact_flags, settings._replace(release=after), paths)
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
-    judge = judge_of(built, None) if built is not None and built.builds else None
-    result = upgrade(ready.inventory, start or before, ready.request._replace(target=target), judge)
+    result = upgrade(ready.inventory, start or before, ready.request._replace(target=target))
     found.unreadable += unread(found, "not looked at")
-    say_gaps(found, ready.inventory, settings)
+    say_gaps(found, ready.inventory)
     unreadable(found)
     _print(result, form, everything, found)
     for fault in result.faults:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, ConfigFile
 from nodelint.model.messages import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from nodelint.rule.definition import Rule
 
 

@@ -6,7 +6,6 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 
 from nodelint.base.types import TYPE_CHECKING
@@ -14,10 +13,10 @@ from nodelint.config.file import ConfigError
 from nodelint.config.options import option_values
 from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
 from nodelint.files.gate import read_bounded
-from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import error_reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
     from typing import Any
 
@@ -178,17 +177,6 @@ class Session:
             return dict.fromkeys(FACT_KINDS, max_age)
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
-    @property
-    def exclude(self) -> Excluded:
-        """Return the paths that are not read."""
-        settings = self.settings
-        return Excluded(settings.exclude, settings.exclude_root, gitignore=settings.respect_gitignore)
-
-    @property
-    def include(self) -> Globs:
-        """Return the scripts and Markdown files that are read too."""
-        return Globs(self.settings.include, self.settings.include_root)
-
     def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
         """Other manifests of the repository, read only when a pool points to a class that is not available.
 
@@ -202,7 +190,7 @@ class Session:
             return []
         from nodelint.files.discover import context
 
-        return context(sources, self.exclude, self.include)
+        return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
         """Return what gives each object the releases that it is judged for; None where they are those of the
@@ -214,7 +202,7 @@ class Session:
         if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
             from nodelint.files.discover import stating as files_stating
 
-            stating = files_stating(found, self.exclude)
+            stating = files_stating(found, self.settings.paths_left_out)
         if not stating and not settings.per_path_versions and not settings.karpenter_range:
             return None
         from nodelint.config.release_selection import chooser
@@ -254,7 +242,9 @@ class Session:
             from nodelint.files.discover import stating
 
             # A kustomization that generates a ConfigMap of values states no release itself.
-            sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+            sources = {
+                source.path: source for source in (*found.sources, *stating(found, self.settings.paths_left_out))
+            }
             if not any(word in source.text for source in sources.values() for word in INSTALLING):
                 return ()
             from nodelint.inventory.controller_installs import find_installs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -22,10 +21,12 @@ from nodelint.config.values import (
     require_text,
 )
 from nodelint.files.gate import Gate, gate
+from nodelint.files.globs import Excluded, Globs
 from nodelint.files.safe_read import repository
 from nodelint.model.messages import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from nodelint.config.values import FailOn
@@ -63,8 +64,6 @@ _KEYS = (
     "crds",
     "snapshot",
     "region",
-    "kustomize",
-    "helm",
     "preview",
 )
 
@@ -85,9 +84,8 @@ class Settings(NamedTuple):
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `bounds` are the
     folders that `baseline`, `crds` and `snapshot` have to lie in, where no flag names them.
 
-    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
-    `helm` say that overlays and charts are judged as those tools render them. `preview` says that preview
-    rules report.
+    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `preview` says
+    that preview rules report.
 
     `jobs` is the number of processes that judge, None for as many as suit.
 
@@ -117,8 +115,6 @@ class Settings(NamedTuple):
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
     options: Mapping[str, Mapping[str, object]] = NOTHING
     region: str | None = None
-    kustomize: bool = False
-    helm: bool = False
     preview: bool = False
     jobs: int | None = None
     root: str = ""
@@ -136,9 +132,14 @@ class Settings(NamedTuple):
         return self.release or NEWEST
 
     @property
-    def tools(self) -> tuple[str, ...]:
-        """Return the programs that a run asks to render overlays and charts."""
-        return tuple(tool for tool, wanted in (("kustomize", self.kustomize), ("helm", self.helm)) if wanted)
+    def paths_left_out(self) -> Excluded:
+        """Return the paths that are not read."""
+        return Excluded(self.exclude, self.exclude_root, gitignore=self.respect_gitignore)
+
+    @property
+    def paths_read_too(self) -> Globs:
+        """Return the scripts and Markdown files that are read too."""
+        return Globs(self.include, self.include_root)
 
     def placed(self, word: str, message: str) -> str:
         """Return a message about a name, with its place where a file holds it."""
@@ -253,8 +254,6 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         policies=_policies(given),
         options=read_options(given),
         region=read_region(*value("region")),
-        kustomize=read_switch(*value("kustomize")),
-        helm=read_switch(*value("helm")),
         preview=read_switch(*value("preview")),
         jobs=read_jobs(flags.get("jobs")),
         root=folder,
@@ -293,7 +292,8 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     Raise ConfigError for a name that is none of these; in names, capitals do not count.
     """
     from nodelint.lint.engine import Selection
-    from nodelint.rule.definition import GROUPS, PROFILES, SUBJECTS, former_names
+    from nodelint.rule.classification import GROUPS, PROFILES, SUBJECTS
+    from nodelint.rule.definition import former_names
 
     former = former_names(rules)
     several = {*GROUPS, *map(_plain_word, SUBJECTS), "all"}

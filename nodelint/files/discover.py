@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
@@ -19,6 +16,8 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import KEYWORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
     from nodelint.files.gitignore import Ignored
     from nodelint.text import Source
 
@@ -112,7 +111,7 @@ def discover(
         elif path == "-":
             gate.admit(os.curdir)
             block.sort_in()
-            _take_stdin(found, stdin or _stdin)
+            _take_stdin(found, stdin)
         else:
             gate.admit(path)
             if os.path.isdir(path):
@@ -123,10 +122,12 @@ def discover(
     return found
 
 
-def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
+def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
     found.files += 1
+    from nodelint.files.standard_input import read_standard_input
+
     try:
-        found.stdin = stdin()
+        found.stdin = (stdin or read_standard_input)()
     except OSError as error:
         found.unreadable.append(("-", error_reason(error)))
         return
@@ -432,17 +433,6 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
         return None
     if size <= _LARGEST:
         file_contents.keep(path, data)
-    return data
-
-
-@cache
-def _stdin() -> bytes:
-    """Return what standard input brought: a command may ask for its paths twice."""
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    data = sys.stdin.buffer.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise OSError(f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}; save it as one")
     return data
 
 

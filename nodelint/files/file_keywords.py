@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import AnyStr
 
 # One of these is in a file that states a release of Karpenter, beside the keyword.

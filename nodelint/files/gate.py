@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.kept_contents import file_contents
@@ -19,6 +18,8 @@ from nodelint.files.safe_read import LARGEST, edited_text, read, read_in_place, 
 from nodelint.text.limits import note_left_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from nodelint.text.nodes import SourceText
 
 OUTSIDE = "outside of the repository"

@@ -9,7 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+
+from nodelint.base.types import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 LARGEST = 32 << 20
 """Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""

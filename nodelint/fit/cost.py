@@ -323,14 +323,14 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
     if resolution is None:
         return "us-east-1", None
     region = resolution.price_region
-    return resolution.catalog.prices_are_of(region), resolution.catalog.prices_date(region)
+    return resolution.catalog.prices.region_for(region), resolution.catalog.prices.date(region)
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
     region = tree.pools[0].resolution.price_region if tree.pools else None
-    if region is not None and tree.pools[0].resolution.catalog.prices_are_of(region) != region:
+    if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
         yield f"no prices are known of {region}: those of us-east-1 stand in for them; `nodelint refresh` asks"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})
     if spot:

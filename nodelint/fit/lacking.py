@@ -237,4 +237,4 @@ def _say_line(line: LineEffect) -> str:
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.resolution import LineEffect
+    from nodelint.karpenter.resolve.effects import LineEffect

@@ -12,7 +12,7 @@ from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, judge_pod
-from nodelint.karpenter.resolve.resolution import LineEffect
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeVar
 
     from nodelint.edits.writer import Dialect
-    from nodelint.forms.external.render import Rendering
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
@@ -47,20 +46,18 @@ class FormRun:
     """What a form sees of a run: its files, and what other forms have made of them.
 
     `sources` are the files that were read, `seen` the paths of all that were asked for; `folder_files` those of files
-    that stand for their folder (`FormRow.names`). `rendering` is what programs have rendered. With `each_release` a
-    template without values is there once for each way in which its chart is installed.
+    that stand for their folder (`FormRow.names`). With `each_release`
+    a template without values is there once for each way in which its chart is installed.
     """
 
     def __init__(
         self,
         sources: list[Source],
         folder_files: Sequence[str] = (),
-        rendering: Rendering | None = None,
         each_release: bool = False,
     ) -> None:
         self.sources = sources
         self.folder_files = folder_files
-        self.rendering = rendering
         self.each_release = each_release
         self.seen: set[str] = set()
         self.installing: Sequence[str] = ()
@@ -68,22 +65,12 @@ class FormRun:
         self.also: str | None = None
         self.built: list[Built] = []
         self.unbuilt: list[Gap] = []
-        self.by_programs: set[int] = set()
         self._kept: dict[str, object] = {}
 
     @cached_property
     def by_path(self) -> dict[str, Source]:
         """The files that were read, by their absolute path."""
         return {os.path.abspath(source.path): source for source in self.sources}
-
-    @property
-    def applied(self) -> list[Built]:
-        """What is built of folders, but for what programs rendered: releases of charts may stand in it."""
-        return [built for built in self.built if id(built) not in self.by_programs]
-
-    def is_rendered(self, tool: str) -> bool:
-        """Whether a program of this name has rendered something."""
-        return self.rendering is not None and any(build.root.tool == tool for build in self.rendering.builds)
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
         """What a form makes once for a run, by a name of its own."""

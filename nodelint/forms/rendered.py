@@ -82,10 +82,9 @@ class Built(NamedTuple):
     `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
     `unread`: it is filled with further values, which cannot be read and may change anything.
 
-    `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
-    where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
-    without the defaults that somebody may replace, where that is known value by value: of what is left, everything
-    holds.
+    `readings` are the same objects where what is not known is there in other ways: what holds of them all is certain.
+    `settle` gives the same file without the defaults that somebody may replace, where that is known value by value:
+    everything holds of what is left.
 
     `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
     for which there is no object.
@@ -106,7 +105,6 @@ class Built(NamedTuple):
     label: str = ""
     by_default: bool = False
     given: tuple[SourceText, ...] = ()
-    asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     settle: Callable[[], Sequence[Built]] | None = None
     problems: tuple[Gap, ...] = ()

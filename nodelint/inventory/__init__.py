@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nodelint.files.discover import Discovery
-    from nodelint.forms.external.render import Rendering
     from nodelint.forms.registry import FormRow
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
@@ -70,19 +69,18 @@ class Inventory(NamedTuple):
 
 def build(
     files: Sequence[Source],
-    rendering: Rendering | None = None,
     folder_files: Sequence[str] = (),
     each_release: bool = False,
 ) -> Inventory:
     """Build what the clusters get of files: each form renders in its turn, as `forms.registry` has them.
 
     Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
-    one, their other files of values; texts with variables get what these have. `rendering` is what programs have come
-    to, where they were run. `each_release` is that of `FormRun`.
+    one, their other files of values; texts with variables get what these have. `each_release` is that
+    of `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes(_left_out) as notes:
-        inventory = _render(files, rendering, folder_files, each_release)
+        inventory = _render(files, folder_files, each_release)
     return _with_gaps(inventory, notes)
 
 
@@ -90,21 +88,14 @@ def _left_out(path: str, line: int, reason: str, fault: str) -> Gap:
     return Gap(FilePlace(path, line), "file", reason, fault=fault)
 
 
-def _render(
-    files: Sequence[Source], rendering: Rendering | None, folder_files: Sequence[str], each_release: bool
-) -> Inventory:
+def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: bool) -> Inventory:
     rows = [row for row in TABLE.rows if _may_render(row, files, folder_files)]
     built: Sequence[Built] = ()
     unbuilt: Sequence[Gap] = ()
-    if rows or (rendering is not None and rendering.builds):
+    if rows:
         from nodelint.forms.interface import FormRun
 
-        run = FormRun(list(files), folder_files, rendering, each_release)
-        if rendering is not None and rendering.builds:
-            from nodelint.forms.external.render import build_rendered
-
-            run.built += build_rendered(rendering, files)
-            run.by_programs = {id(built) for built in run.built}
+        run = FormRun(list(files), folder_files, each_release)
         for row in rows:
             with _noted(files, row):
                 row.load().render(run)
@@ -174,7 +165,6 @@ def may_fill(files: Sequence[Source]) -> bool:
 
 def read_inventory(
     found: Discovery,
-    rendering: Rendering | None = None,
     add_more: Callable[[Iterable[Object]], bool] | None = None,
     each_release: bool = False,
 ) -> Inventory:
@@ -184,9 +174,9 @@ def read_inventory(
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
     that of `FormRun`.
     """
-    inventory = build_found(found, rendering, each_release)
+    inventory = build_found(found, each_release)
     if add_more is not None and add_more(inventory.objects()):
-        inventory = build_found(found, rendering, each_release)
+        inventory = build_found(found, each_release)
     return note_unread(found, inventory)
 
 
@@ -201,16 +191,16 @@ def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
     return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *notes.found))))
 
 
-def build_found(found: Discovery, rendering: Rendering | None = None, each_release: bool = False) -> Inventory:
+def build_found(found: Discovery, each_release: bool = False) -> Inventory:
     """Build what `read_inventory` builds, for whom files that cannot be read are named elsewhere."""
     with LeftOutNotes(_left_out) as notes:
-        inventory = _read_and_build(found, rendering, each_release)
+        inventory = _read_and_build(found, each_release)
     return _with_gaps(inventory, notes)
 
 
-def _read_and_build(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
-    read_beside(found, rendering)
-    inventory = build(found.sources, rendering, list_folder_files(found), each_release)
+def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
+    read_beside(found)
+    inventory = build(found.sources, list_folder_files(found), each_release)
     if found.also is None:  # whoever asks for workloads hears of those that are not known
         inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
     if inventory.built:
@@ -220,7 +210,7 @@ def _read_and_build(found: Discovery, rendering: Rendering | None, each_release:
     return inventory
 
 
-def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
+def read_beside(found: Discovery) -> None:
     """Read what forms have to know beside the files that name Karpenter; it becomes sources of what was found."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
@@ -238,7 +228,7 @@ def read_beside(found: Discovery, rendering: Rendering | None = None) -> None:
         if _may_render(row, found.sources):
             from nodelint.forms.interface import FormRun
 
-            run = FormRun(found.sources, rendering=rendering)
+            run = FormRun(found.sources)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
             with _noted(found.sources, row):
                 row.load().read_beside(run)

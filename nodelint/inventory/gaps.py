@@ -12,7 +12,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nodelint.files.discover import Discovery
     from nodelint.forms.rendered import Built
@@ -24,14 +24,14 @@ _OF_RENDERING = ("overlay", "chart")
 """Kinds of what was not rendered by a program, and was judged anyway."""
 
 
-def list_gaps(found: Discovery, inventory: Inventory, tools: Collection[str] = ()) -> list[Gap]:
+def list_gaps(found: Discovery, inventory: Inventory) -> list[Gap]:
     """Return what could not be read or judged, each once: what stops a tool first.
 
     `tools` are those of `kustomize` and `helm` that the run asks to render.
     """
     misread = _list_misread(found)
     unbuilt = (*_list_unbuilt(inventory), *_list_left_out(inventory))
-    return _once((*_list_unreadable(found), *misread, *unbuilt, *_list_unread_forms(found, tools, inventory.built)))
+    return _once((*_list_unreadable(found), *misread, *unbuilt, *_list_unread_forms(found, inventory.built)))
 
 
 def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: str) -> list[Gap]:
@@ -47,7 +47,7 @@ def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: st
     found.sources, found.folders, found.seen = list(texts), [folder], {source.path for source in texts}
     found.unread = [source.path for source in texts if not any(objects(source, foreign=True, more=True))]
     inventory = note_unread(found, inventory._replace(files=found.sources))
-    unread = _list_unread_forms(found, (), inventory.built)
+    unread = _list_unread_forms(found, inventory.built)
     return _once((*_list_unreadable(found), *_list_unbuilt(inventory), *unread))
 
 
@@ -109,11 +109,11 @@ def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
                 yield Gap(line_of(obj.name_node), "values", CHART_ELSEWHERE, subject=obj.label)
 
 
-def _list_unread_forms(found: Discovery, tools: Collection[str], built: Sequence[Built]) -> Iterator[Gap]:
+def _list_unread_forms(found: Discovery, built: Sequence[Built]) -> Iterator[Gap]:
     """The scripts, programs and templates with objects that are not read."""
     from nodelint.inventory.unread_forms import unread
 
-    for group in unread(found, tools, built=built):
+    for group in unread(found, built=built):
         if group.kind in _OF_RENDERING:
             continue
         holds = "names Karpenter, and is" if group.kind == "Jinja template" else f"{_HOLDS}, which are"

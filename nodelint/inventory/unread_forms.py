@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS
+from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
@@ -24,8 +24,9 @@ class Unread(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
 
     `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
-    number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
-    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
+    number as far as it was counted. `way` is the flag or command that judges them, None where there is none: of
+    programs, and of texts whose objects are no YAML where a text has it. `values` are the values files with which
+    charts were judged.
     """
 
     kind: str
@@ -34,6 +35,12 @@ class Unread(NamedTuple):
     way: str | None
     values: tuple[str, ...] = ()
 
+
+PIPED = {
+    "overlay": "kustomize build FOLDER | nodelint check -",
+    "chart": "helm template NAME CHART | nodelint check -",
+}
+"""Commands that judge what the tools themselves make of an overlay or chart."""
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -55,6 +62,7 @@ _PROGRAMS = {
     "Pkl": (".pkl",),
     "Starlark": (".star",),
     "Rust": (".rs",),
+    "template": (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 }
 _TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
@@ -81,29 +89,31 @@ _OBJECT = rb"""(?x)
 """ % {b"group": _GROUP, b"gap": _GAP, b"kind": _KIND}
 
 
+# What libraries for CDK, cdk8s and Pulumi make an object by.
+_CALL = (
+    rb"(?:\bnew\s+(?:\w*[kK]arpenter\w*\.(?:\w+\.)*)?|\b\w*[kK]arpenter\w*\.(?:\w+\.)*(?:add|Add|add_|New)?"
+    rb"|\.add(?:_)?)(?:NodePool|(?:EC2|Ec2)NodeClass|node_pool|ec2_node_class)(?:V1)?\s*\("
+    rb"|\b(?:nodePoolSpec|ec2NodeClassSpec)\s*:"
+)
 _WORD = re.compile("kind|kubernetes:karpenter")
 
 
 def unread(
     found: Discovery,
-    tools: Collection[str] = (),
     objects: Sequence[Object] = (),
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
 ) -> list[Unread]:
     """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
 
-    `tools` are those of `kustomize` and `helm` that the run asks to render.
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
     if not found.folders:
         return [*_missed(found, built)]
-    unread = [*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)]
-    if "kustomize" not in tools:
-        unread += _overlays(objects, shown_already)
-    if "helm" not in tools:
-        unread += _charts(objects, built)
-    return unread
+    return [
+        *(*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)),
+        *(*_overlays(objects, shown_already), *_charts(objects, built)),
+    ]
 
 
 def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[Unread]:
@@ -174,11 +184,16 @@ def _texts(found: Discovery) -> Iterator[Unread]:
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
-    for kind, endings in {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}.items():
+    kinds = {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
+    known = tuple(ending for endings in (*kinds.values(), *_TEXTS.values()) for ending in endings)
+    for kind, endings in kinds.items():
         counts = {}
         for path in found.unread:
-            if path.endswith(endings) and (data := _with_objects(path)) is not None:
-                counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+            ours = path.endswith(endings) or (
+                kind == "template" and is_template_of_yaml(path) and not path.lower().endswith(known)
+            )
+            if ours and (data := _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL))) is not None:
+                counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
         if counts:
             yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
@@ -193,13 +208,13 @@ def _names_karpenter(path: str) -> bool:
         return False
 
 
-def _with_objects(path: str) -> bytes | None:
+def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJECT) -> bytes | None:
     """The content of a file that holds an object; what cannot be read was not asked for."""
     try:
         data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
         return None
-    return data if b"karpenter." in data and re.search(_OBJECT, data) else None
+    return data if word in data and re.search(pattern, data) else None
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[Unread]:
@@ -213,7 +228,7 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
             if folder is not None and os.path.abspath(folder) not in shown_already:
                 counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
     if counts:
-        yield Unread("overlay", tuple(counts), sum(counts.values()), "--kustomize")
+        yield Unread("overlay", tuple(counts), sum(counts.values()), PIPED["overlay"])
 
 
 def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unread]:
@@ -231,7 +246,7 @@ def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unrea
             used = given.get(os.path.abspath(obj.source.path), ())
             values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used if path)
     if counts:
-        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm", tuple(sorted(values)))
+        yield Unread("chart", tuple(counts), sum(counts.values()), PIPED["chart"], tuple(sorted(values)))
 
 
 def _display_folder(folder: str) -> str:

@@ -302,7 +302,7 @@ class _World:
         """A finding that a rule says of a file itself; None where nothing of this cluster is built of that file."""
         path = _path(result.span.source)
         built = next((built for built in self._built if path in built.parts), None)
-        if built is None or (built.asked is not None and path not in built.asked):
+        if built is None:
             return None
         return result._replace(object=_find_written_object(result.object, built, result.finding.at))
 
@@ -363,8 +363,7 @@ class _World:
         That is where the value is written, in a file that was asked for; else what of these takes the value in.
         """
         if not built.by_default:
-            wanted = built.asked is None or _path(origin.at.source) in built.asked
-            return (origin.at, origin.through) if wanted else (None, ())
+            return origin.at, origin.through
         if not self._is_requested(origin.at):
             for step in origin.through:
                 if self._is_requested(step.at):

@@ -28,7 +28,7 @@ def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_fil
     near = [source for source in sources if any(_is_below(source.path, folder) for folder in folders)]
     manifests = any(source.path.endswith((".yaml", ".yml", ".json")) for source in opened)
     overlays = folder_files if manifests and len(folder_files) <= _MOST_OVERLAYS else ()
-    inventory = build([*opened, *near], None, overlays)
+    inventory = build([*opened, *near], overlays)
     paths = {os.path.abspath(source.path) for source in opened}
     mine = {id(source) for source in opened}
     built = (built for built in inventory.built if paths.intersection(built.parts) or _holds_value_of(built, mine))

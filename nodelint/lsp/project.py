@@ -126,7 +126,7 @@ class Project:
         return None
 
     def _view(self, setup: Setup, buffers: list[Buffer], root: str | None, folder: str, state: State) -> View:
-        exclude = setup.session.exclude
+        exclude = setup.session.settings.paths_left_out
         requested = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
         # In the order in which a run would read them, and not in that in which they were opened.
         requested.sort(key=lambda buffer: buffer.path.split(os.sep))
@@ -146,7 +146,7 @@ class Project:
         # What tells the place of a policy's key is another function whenever the configuration is read.
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
-            found = discover([root], session.exclude, include=session.include)
+            found = discover([root], session.settings.paths_left_out, include=session.settings.paths_read_too)
             read_named_templates(found)
             self._disk[key] = (found.sources, session.choose(found), list_folder_files(found))
         return self._disk[key]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""

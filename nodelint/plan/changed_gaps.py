@@ -20,7 +20,7 @@ from nodelint.text.missing import text_of as read_text
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.plan import Plan, UnreadFiles
@@ -38,15 +38,13 @@ _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?
 _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
 
 
-def find_changed_gaps(
-    was: Read, new: Read, tools: Collection[str], plan: Plan, unread_files: UnreadFiles
-) -> Iterator[Gap]:
+def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFiles) -> Iterator[Gap]:
     """Yield what is not read and differs; what does not differ, too, if neither side has an object.
 
-    `tools` are those that a side is rendered by, `unread_files` are those that are named already.
+    `unread_files` are those that are named already.
     """
     reported = {gap.subject for gap in unread_files.files}
-    for place, gap in _find_changed_texts(was, new, tools, bool(plan.pools or plan.classes)):
+    for place, gap in _find_changed_texts(was, new, bool(plan.pools or plan.classes)):
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)
@@ -57,9 +55,9 @@ def find_changed_gaps(
     yield from (gap for gap in _find_changed_releases(was, new) if gap.path not in named)
 
 
-def _find_changed_texts(was: Read, new: Read, tools: Collection[str], has_objects: bool) -> Iterator[tuple[str, Gap]]:
+def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tuple[str, Gap]]:
     """The texts and programs with objects that are not read, each with its place."""
-    before, after = (_list_texts(side, tools) for side in (was, new))
+    before, after = (_list_texts(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
         texts = [_read(side, place) for side in (was, new)]
@@ -70,12 +68,12 @@ def _find_changed_texts(was: Read, new: Read, tools: Collection[str], has_object
             yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
 
 
-def _list_texts(side: Read, tools: Collection[str]) -> dict[str, tuple[str, str]]:
+def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     """The kind and path of each text or program with objects that is not read, by its place below the side's root."""
     from nodelint.inventory.unread_forms import unread
 
     found = {}
-    for group in unread(side.found, tools):
+    for group in unread(side.found):
         for path in group.files if group.kind not in _RENDERED else ():
             place = path_below(path, side.root).replace(os.sep, "/")
             if not _OF_TESTS.search(place):

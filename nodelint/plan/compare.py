@@ -83,7 +83,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
         *_find_gaps(was, new, settings, plan, unread),
     )
     named_places = [*plan.uncompared, *places]
-    places = (*places, *list_one_sided((was, new), settings.tools, named_places))
+    places = (*places, *list_one_sided((was, new), named_places))
     plan, findings = plan.with_places(places), _compared((before, after), (was, new), unread)
     renamed(was, plan, findings)
     return plan, findings
@@ -114,7 +114,7 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
 
     yield from find_changes_elsewhere(was, new)
     yield from find_changed_inputs(was, new, plan)
-    yield from find_changed_gaps(was, new, settings.tools, plan, unread)
+    yield from find_changed_gaps(was, new, plan, unread)
 
 
 def _judge_sides(
@@ -131,13 +131,13 @@ def _judge_sides(
         twins = match_twins(*sides)
     old_side, new_side = was.found.sources, new.found.sources
     if twins is None:
-        before = judge_of(was.built, was.inventory)(old_side, then)
-        return before, judge_of(new.built, new.inventory)(new_side, request)
+        before = judge_of(was.inventory)(old_side, then)
+        return before, judge_of(new.inventory)(new_side, request)
     from nodelint.lint.incremental import ResultCaches
 
     memory = ResultCaches()
-    after = judge_of(new.built, new.inventory, memory)(new_side, request)
-    return judge_of(was.built, was.inventory, memory.carry_over(twins))(old_side, then), after
+    after = judge_of(new.inventory, memory)(new_side, request)
+    return judge_of(was.inventory, memory.carry_over(twins))(old_side, then), after
 
 
 def _own_options(

@@ -17,7 +17,7 @@ from nodelint.text import Source
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nodelint.lint.engine import Report, Result
     from nodelint.model.gap import Gap
@@ -70,13 +70,13 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
         yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
 
 
-def list_one_sided(sides: tuple[Read, Read], tools: Collection[str], known: Sequence[Gap]) -> Iterator[Gap]:
+def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[Gap]:
     """Return the gaps that one side alone has, in files of which nothing is said in `known`."""
     named = {span_of(gap.at).source.path for gap in known}
     keyed = [
         {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}
         for side in sides
-        for gaps in [[gap for gap in list_gaps(side.found, side.inventory, tools) if gap.object is None]]
+        for gaps in [[gap for gap in list_gaps(side.found, side.inventory) if gap.object is None]]
     ]
     for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
         sources = _by_place(side)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from nodelint.config.session import Session
     from nodelint.files.discover import Discovery
-    from nodelint.forms.external.render import Rendering
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings
@@ -31,32 +30,24 @@ class Read(NamedTuple):
     found: Discovery
     beside: list[Source]
     root: str
-    built: Rendering | None
     inventory: Inventory
     paths: Sequence[str]
     above: str | None = None
 
 
-def read_side(
-    found: Discovery,
-    rendering: Rendering | None,
-    session: Session,
-    root: str,
-    paths: Sequence[str],
-    whole: bool = False,
-) -> Read:
-    """Read a side from the files that were found, and what their tools render of them.
+def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str], whole: bool = False) -> Read:
+    """Read a side from the files that were found.
 
     Classes that are not available are looked for in the repository around, unless the side is `whole`.
     """
     from nodelint.inventory import read_inventory
 
-    inventory = read_inventory(found, rendering, each_release=True)
+    inventory = read_inventory(found, each_release=True)
     objects = list(inventory.objects())
     sources = [] if whole else session.beside(objects, found.sources)
     for source in sources:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, sources, root, rendering, inventory, paths)
+    return Read(found, sources, root, inventory, paths)
 
 
 def is_lost(read: Read) -> bool:

@@ -61,9 +61,8 @@ class _Side:
         self._read = read
         self._root = os.path.realpath(read.root)
         self._beginnings = [os.path.join(root, "") for root in (self._root, os.path.abspath(read.root))]
-        unrendered = read.built.problems if read.built is not None else ()
-        closed = (problem for problem in read.found.unreadable if problem not in unrendered)
-        self._closed_folders = {self.below(path): reason for path, reason in closed if gate.is_folder(path)}
+        closed = ((path, reason) for path, reason in read.found.unreadable if gate.is_folder(path))
+        self._closed_folders = {self.below(path): reason for path, reason in closed}
         self._contents: dict[str, bytes | str | None] = dict(self._closed_folders)
         self.builds = read.inventory.built
         sources = (*read.found.sources, *read.beside, *read.inventory.files)
@@ -179,12 +178,6 @@ class _Side:
             line = at.source.position(at.start).offset
             shown = Span(Source(self._display_path(path), at.source.text), line, line)
             yield self._unread(folder, at.source, line, overlay.reason)._replace(place=shown)
-        rendering = self._read.built
-        for place, reason in rendering.problems if rendering is not None else ():
-            path = self.below(place)
-            theirs_failed = other._read.built.problems if other._read.built is not None else ()
-            if path not in {other.below(place) for place, _ in theirs_failed} and other.content(path) is not None:
-                yield self._unread(path, Source(path, ""), 0, reason)
 
     # -- what is made of it
 

@@ -11,9 +11,10 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
-from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
+from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.keys import ARCH
 from nodelint.model.messages import short
@@ -31,10 +32,10 @@ from nodelint.report.explain_facts import (
 )
 from nodelint.report.explain_types import (
     TypeRows,
-    is_rare,
     launch_order,
     min_value_lines,
     overlay_lines,
+    rare_types,
     type_table,
 )
 from nodelint.report.json_text import JsonLine
@@ -317,9 +318,7 @@ def _rare(resolution: Resolution) -> int:
     """How many launchable types Karpenter sets aside while it has others: none where minValues are set."""
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
-    catalog = resolution.catalog
-    left = resolution.launchable & find_ready(resolution)
-    return sum(is_rare(name, catalog) for name in catalog.names_in(left))
+    return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))
 
 
 def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
@@ -351,7 +350,7 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
     """The line that removed the last types which an image is for, where one did."""
     catalog = resolution.catalog
     types = catalog.values(ARCH).get(image.arch or "", NONE)
-    devices = {variant: catalog.having_resource(resource) for variant, resource in _DEVICES.items()}
+    devices = {variant: catalog.resources.having(resource) for variant, resource in _DEVICES.items()}
     own = [devices[variant] for variant in image.variants if variant in devices]
     types = types & union(own) if own else types - union(devices.values())
     for line in resolution.lines:
@@ -452,7 +451,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
     region = resolution.price_region
-    used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+    used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""
         yield from wrap(f"Prices: on demand in {used}, USD, {day}; yours may differ{lacking}.", width, "")

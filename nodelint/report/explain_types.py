@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
@@ -74,11 +75,11 @@ def launch_order(resolution: Resolution) -> list[JsonLine] | None:
         return None
     catalog = resolution.catalog
     left = resolution.launchable & ready(resolution)
-    names = catalog.names_in(left)
     if not any(requirement.min_values is not None for requirement in resolution.folded):
-        names = [name for name in names if not is_rare(name, catalog)] or names
+        left = left - rare_types(catalog) or left
+    region = resolution.price_region
     priced = [
-        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+        (price, name) for name in catalog.names_in(left) if (price := resolution.price_in(name, region)) is not None
     ]
     chosen = sorted(priced)[: resolution.most_launched]
     return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
@@ -94,9 +95,17 @@ _RARE = (
 """Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
 
 
-def is_rare(name: str, catalog: Catalog) -> bool:
-    """Whether a type is set aside while there are others: it has GPUs or accelerators, or is bare metal."""
-    return "metal" in name.partition(".")[2] or any(catalog.resources(name).get(r, "0") != "0" for r in _RARE)
+def rare_types(catalog: Catalog) -> TypeSet:
+    """Return the types that are set aside while there are others: with GPUs or accelerators, or bare metal."""
+
+    def find() -> TypeSet:
+        metal = [n for n, name in enumerate(catalog.names) if "metal" in name.partition(".")[2]]
+        found = TypeSet.from_positions(metal)
+        for resource in _RARE:
+            found |= catalog.resources.having(resource)
+        return found
+
+    return catalog.remembered("rare types", find)
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:

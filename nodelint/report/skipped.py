@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
 
-PIPED = {"--kustomize": "kustomize build FOLDER", "--helm": "helm template NAME CHART"}
-"""Commands whose output `nodelint check -` judges, by the deprecated flags that run the same programs."""
-
 _MOST = 3
 """Paths that a line names."""
 
@@ -33,7 +30,7 @@ _NOT_RENDERED = {
     "overlay": (" that patches Karpenter objects", " that patch Karpenter objects"),
     "chart": (", judged from its templates and values", ", judged from their templates and values"),
 }
-"""What is said of one overlay or chart that no program rendered, and of several."""
+"""What is said of one overlay or chart that is judged unrendered, and of several."""
 
 
 def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequence[Object] = ()) -> str:
@@ -49,7 +46,7 @@ def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequen
             groups["not judged" if passed_over else "not judged in full"].append((skip.path, skip.object))
     groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
     parts = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
-    parts += [f"{_files(place)} not {'rendered' if place.way in PIPED else 'read'}" for place in unread]
+    parts += [f"{_files(place)} not {'rendered' if place.kind in _NOT_RENDERED else 'read'}" for place in unread]
     if report.unbuilt:
         parts.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
     return ", ".join(parts)
@@ -85,10 +82,10 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
     programs = [place for place in unread if place.way is None and place.kind not in _OWN_LINE]
     for place in unread:
         single = len(place.files) == 1
-        if place.way in PIPED:
+        if place.kind in _NOT_RENDERED:
             values = f", and with {_list_files(place.values)}" if place.values else ""
             what = f"{_files(place)}{_NOT_RENDERED[place.kind][not single]}{values}"
-            lines.append(f"Not rendered: {what}; to judge the result: {PIPED[place.way]} | nodelint check -.")
+            lines.append(f"Not rendered: {what}; to judge the result: {place.way}.")
         elif place.kind == _JINJA:
             what = "a template of Terraform" if single else "templates of Terraform"
             lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")

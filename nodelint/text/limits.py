@@ -7,12 +7,12 @@ same goes for a file over which nodelint itself breaks down.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     from nodelint.model.gap import Gap

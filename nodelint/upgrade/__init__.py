@@ -11,7 +11,6 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.inventory import Inventory
-from nodelint.lint.autofix import Judge
 from nodelint.lint.engine import LintRequest, Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
@@ -80,36 +79,22 @@ def severity_of(shift: SettingChange) -> Severity:
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
 
-def upgrade(
-    inventory: Inventory,
-    old: Version,
-    request: LintRequest,
-    judge: Judge | None = None,
-) -> Upgrade:
+def upgrade(inventory: Inventory, old: Version, request: LintRequest) -> Upgrade:
     """What it means to go from `old` to the release of the request, which has to be the newer one.
 
     `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
-
-    `judge` is what judges the files, where
-    what is built of them is not known from them alone; no fix is tried then.
     """
-    return _Move(inventory, old, request, judge).summarize()
+    return _Move(inventory, old, request).summarize()
 
 
 class _Move:
-    def __init__(
-        self,
-        inventory: Inventory,
-        old: Version,
-        request: LintRequest,
-        judge: Judge | None,
-    ) -> None:
+    def __init__(self, inventory: Inventory, old: Version, request: LintRequest) -> None:
         self._inventory = inventory
         self._start, self._old = old, max(old, OLDEST)
         self._target = request.target
         self._rules = request.rules
         self._settings = ControllerSettings([*inventory.files, *request.context_sources])
-        self._runs = Runs(inventory.files, request, judge)
+        self._runs = Runs(inventory.files, request)
         results = inventory.sources
         judged = [obj for source in (*results, *request.context_sources) for obj in objects(source)]
         context = Context(judged, request.target._replace(karpenter=self._old), rule_names=tuple(request.rules))

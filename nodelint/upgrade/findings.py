@@ -18,7 +18,6 @@ from nodelint.data import DATA, shipped
 from nodelint.edits import apply
 from nodelint.forms.rendered import Built
 from nodelint.inventory import build
-from nodelint.lint.autofix import Judge
 from nodelint.lint.engine import LintRequest, Report, Result, lint
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served
@@ -58,22 +57,14 @@ class Judged(NamedTuple):
 class Runs:
     """Runs of the rules over the same manifests in several releases."""
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        request: LintRequest,
-        judge: Judge | None = None,
-    ) -> None:
+    def __init__(self, sources: Sequence[Source], request: LintRequest) -> None:
         self._sources = sources
         self._request = request
-        self._judge = judge
 
     def report_for(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
         """What the rules say in a release; of other sources where these are given."""
         request = self._request._replace(target=self._request.target._replace(karpenter=release))
         files = sources or self._sources
-        if self._judge is not None:
-            return self._judge(files, request)
         return lint(files, request, built=self._built if files is self._sources else build(files).built)
 
     @cached_property
@@ -110,8 +101,7 @@ class Runs:
         known = _count_findings(before)
         tried = 0
         for change in finding_changes:
-            # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
-            if change.appears and change.result.fixable and tried < _MOST_TRIED and self._judge is None:
+            if change.appears and change.result.fixable and tried < _MOST_TRIED:
                 tried += 1
                 after = self.report_for(before.target.karpenter, self._fixed(change.result))
                 # A hazard that shows only in the converted object was there before: an error alone has to wait.

@@ -210,7 +210,7 @@ def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> It
     catalog = resolutions[0].catalog
     regions = sorted({state.region for state in cluster.nodes if state.claim is not None and state.region})
     for region in regions:
-        used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+        used, day = catalog.prices.region_for(region), catalog.prices.date(region)
         of_day = f" of {day}" if day is not None else ""
         if used == region:
             yield f"prices: on demand in {region}{of_day}"

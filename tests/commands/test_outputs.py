@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from tests.conftest import by_place
 from tests.manifests import nodeclass
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -158,66 +157,47 @@ spec:
 """
 
 
-def _overlay(folder: Path) -> dict[str, str]:
-    """A base whose weight an overlay puts right, and a stand-in for kustomize that knows just these files."""
-    for name, text in {
-        "base/kustomization.yaml": "resources: [pool.yaml]\n",
-        "base/pool.yaml": POOL,
-        "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: weight.yaml}]\n",
-        "prod/weight.yaml": "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
-        "metadata: {name: default}\nspec: {weight: 10}\n",
-    }.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    program = folder / "bin" / "kustomize"
-    program.parent.mkdir()
-    program.write_text(
-        f"#!{sys.executable}\n"
-        "import os\n"
-        "text = open('../base/pool.yaml').read()\n"
-        "print(text.replace('200', '10') if os.getcwd().endswith('prod') else text)\n",
-        encoding="utf-8",
+def _write_overlay(folder: Path) -> None:
+    """A base whose weight an overlay puts right."""
+    write_files(
+        folder,
+        {
+            "base/kustomization.yaml": "resources: [pool.yaml]\n",
+            "base/pool.yaml": POOL,
+            "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: weight.yaml}]\n",
+            "prod/weight.yaml": "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
+            "metadata: {name: default}\nspec: {weight: 10}\n",
+        },
     )
-    program.chmod(0o755)
-    return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def test_overlays_are_judged_as_they_are_built(nodelint: Run, tmp_path: Path) -> None:
-    env = _overlay(tmp_path)
-    plain = nodelint("check", "--format", "json", env=env)
-    built = nodelint("check", "--kustomize", "--format", "json", env=env)
-    for done in (plain, built):
-        found = {(f["path"], f["start"]["line"]) for f in json.loads(done.stdout)["findings"]}
-        assert ("base/pool.yaml", 13) in found
-        assert ("base/pool.yaml", 6) not in found, "the overlay puts it right"
-    fixed = nodelint("check", "--kustomize", "--unsafe-fixes", env=env)
+    _write_overlay(tmp_path)
+    done = nodelint("check", "--format", "json")
+    found = {(f["path"], f["start"]["line"]) for f in json.loads(done.stdout)["findings"]}
+    assert ("base/pool.yaml", 13) in found
+    assert ("base/pool.yaml", 6) not in found, "the overlay puts it right"
+    fixed = nodelint("check", "--unsafe-fixes")
     assert fixed.returncode == 0, fixed.stdout
     assert (tmp_path / "base" / "pool.yaml").read_text(encoding="utf-8") == POOL.replace("spott", "spot")
 
 
-def test_a_tool_that_is_not_there_is_said(nodelint: Run, tmp_path: Path) -> None:
-    _overlay(tmp_path)
-    done = nodelint("check", "--kustomize", env={"PATH": str(tmp_path / "nowhere")})
-    assert done.returncode == 2
-    assert "not rendered: neither kustomize nor kubectl is on the path" in done.stderr
-
-
 def test_a_baseline_of_overlays_is_that_of_their_check(nodelint: Run, tmp_path: Path) -> None:
-    env = _overlay(tmp_path)
-    written = nodelint("baseline", "--kustomize", env=env)
+    _write_overlay(tmp_path)
+    written = nodelint("baseline")
     assert written.returncode == 0, written.stderr
     entries = json.loads((tmp_path / "nodelint.baseline.json").read_text(encoding="utf-8"))["findings"]
     assert [entry["field"] for entry in entries] == [
         "spec.template.spec.requirements[karpenter.sh/capacity-type].values[*]"
     ], "the weight, which the overlay puts right, is none"
-    known = ("check", "--baseline", "nodelint.baseline.json")
-    assert nodelint(*known, "--kustomize", env=env).returncode == 0
-    assert nodelint(*known, env=env).returncode == 0, "built without kustomize it is the same"
+    assert nodelint("check", "--baseline", "nodelint.baseline.json").returncode == 0
 
 
 def test_a_baseline_is_not_written_where_an_overlay_could_not_be_built(nodelint: Run, tmp_path: Path) -> None:
-    _overlay(tmp_path)
-    done = nodelint("baseline", "--kustomize", env={"PATH": str(tmp_path / "nowhere")})
+    _write_overlay(tmp_path)
+    weight = tmp_path / "prod" / "weight.yaml"
+    weight.write_text(weight.read_text(encoding="utf-8").replace("default", "nobody"), encoding="utf-8")
+    done = nodelint("baseline")
     assert done.returncode == 2
     assert "nodelint.baseline.json is not changed" in done.stderr
     assert not (tmp_path / "nodelint.baseline.json").exists()

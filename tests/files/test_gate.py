@@ -145,8 +145,6 @@ ALLOWED = {
     "files/discover.py": "the folders that the command line names",
     "files/atomic_write.py": "what is written",
     "files/git/git_revision.py": "what is written of a revision, in a folder of its own",
-    "forms/external/sandbox.py": "the maps of user ids in /proc",
-    "forms/external/tools.py": "what a tool gets on standard input",
     "commands/__init__.py": "where the output of a run goes whose reader has gone",
     "commands/_live.py": _NAMED,
     "commands/triage.py": _NAMED,

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from nodelint.files.discover import context, discover, stating
 from nodelint.files.globs import Excluded
-from nodelint.forms.external.roots import roots
 from tests.repositories import write_files
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
@@ -202,22 +201,6 @@ def test_the_matcher_is_loaded_for_a_wildcard_that_may_match(repository: Path) -
     subprocess.run([sys.executable, "-c", code.format(1, False)], cwd=repository, check=True)
     write_tree(repository, {".gitignore": "a*.yaml\n"})
     subprocess.run([sys.executable, "-c", code.format(0, True)], cwd=repository, check=True)
-
-
-def test_overlays_and_charts_that_git_ignores_are_not_rendered(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    overlay = "resources: [pool.yaml]\n"
-    chart = {"Chart.yaml": "name: c\n", "templates/pool.yaml": POOL, "values-a.yaml": "", "values-local.yaml": ""}
-    for folder in ("a", "out"):
-        write_tree(repository / folder, {"kustomization.yaml": overlay, "pool.yaml": POOL})
-        write_tree(repository / folder / "chart", chart)
-    write_tree(repository, {".gitignore": "out\nvalues-local.yaml\n"})
-    monkeypatch.chdir(repository)
-    assert [root.file for root in roots(["."], RESPECT, kustomize=True, helm=False)] == ["a/kustomization.yaml"]
-    charts = roots(["."], RESPECT, kustomize=False, helm=True)
-    assert [(root.folder, root.values) for root in charts] == [("a/chart", ("a/chart/values-a.yaml",))]
-    assert len(roots(["."], kustomize=True, helm=True)) == 4
 
 
 SHAPES = "a b c ab * ** *** ? / [ab] [!a] [^b] [a-c] [b-a] [--0] []a] [\\]] [a\\-z] [[:alpha:]] [[:digit:]b] [[:x:]]"

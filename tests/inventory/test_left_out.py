@@ -201,7 +201,7 @@ LIMITS = {
         forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
         forms/helm/kindless_templates.py:_MOST_FILES forms/helm/command_releases.py:_MOST_FOLDERS
         forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
-        forms/external/roots.py:_MOST_FILES forms/helm/unread_inputs.py:_MOST_FILES
+        forms/helm/unread_inputs.py:_MOST_FILES
         forms/terraform/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
         forms/helm/charts.py:_MOST_FILES forms/helm/charts.py:_MOST_VALUES
         forms/terraform/terragrunt.py:_MOST_FOLDERS forms/terraform/terragrunt.py:_MOST_CALLS
@@ -220,7 +220,7 @@ LIMITS = {
         apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
         forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
         forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
-        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
+        inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
         inventory/unread_forms.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
         model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
@@ -274,7 +274,7 @@ LIMITS = {
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
         report/html.py:_PLACES
-        apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/lib/chart_places.py:_LONGEST
+        apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE

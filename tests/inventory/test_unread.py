@@ -164,28 +164,21 @@ def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:
     ]
 
 
-def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path: Path) -> None:
-    write_files(tmp_path, {**REMOTE, "nodelint.yaml": "kustomize: true\n"})
-    path = {"PATH": str(tmp_path / "nowhere")}
-    done = nodelint("check", ".", env=path)
-    assert (done.returncode, "neither kustomize nor kubectl is on the path" in done.stderr) == (2, True)
-    assert "Not rendered" not in done.stdout
-    done = nodelint("check", "--no-kustomize", ".", env=path)
+def test_an_overlay_with_a_base_elsewhere_is_judged_by_what_kustomize_makes_of_it(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    write_files(tmp_path, REMOTE)
+    done = nodelint("check", ".")
     assert (done.returncode, "; to judge it: kustomize build FOLDER | nodelint check -" in done.stdout) == (0, True)
-    write_files(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
-    assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:7: `helm` must be true or false, not `maybe`\n"
 
 
-def test_flags_that_go_say_so_once_and_how_it_is_done_without_them(nodelint: Run, tmp_path: Path) -> None:
-    write_files(tmp_path, {**OVERLAY, ".git/HEAD": "", "nodelint.yaml": "helm: true\n"})
-    lines = nodelint("check", "--kustomize", ".", env={"PATH": str(tmp_path / "nowhere")}).stderr.splitlines()
-    message = (
-        "(`{0}: true`) is deprecated, and the next release is without it: `{1} | nodelint check -` judges what {0}"
-    )
-    for tool, command in {"kustomize": "kustomize build FOLDER", "helm": "helm template NAME CHART"}.items():
-        assert sum(message.format(tool, command) in line for line in lines) == 1
-    assert "deprecated" not in nodelint("check", "--no-helm", ".").stderr
-    assert "kustomize: true" not in nodelint("init", "--dry-run").stdout
+@pytest.mark.parametrize(
+    ("flag", "command"), [("--helm", "helm template NAME CHART"), ("--kustomize", "kustomize build FOLDER")]
+)
+def test_a_flag_for_a_program_that_renders_is_answered_with_the_pipe(nodelint: Run, flag: str, command: str) -> None:
+    done = nodelint("check", flag, ".")
+    assert done.returncode == 2
+    assert f"; to judge {flag[2:]}'s own result, `{command} | nodelint check -`" in done.stderr
 
 
 def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: Path, nodelint: Run) -> None:

@@ -203,7 +203,7 @@ def test_an_overlay_that_is_refused_is_not_judged(nodelint: Run) -> None:
     assert done.returncode == 2
     assert "Skipped: prod/own.yaml:3: the overlay prod is not built: the patch is for " in done.stdout
     assert "1 file not judged, 1 path not read; nothing found in the rest: 3 objects" in done.stdout
-    assert "--kustomize" not in done.stdout + done.stderr
+    assert "kustomize build" not in done.stdout + done.stderr
     assert "prod/own.yaml:3: not built: " in done.stderr
     (place,) = json.loads(nodelint("check", "--format", "json").stdout)["coverage"]["notJudged"]
     assert (place["path"], place["line"]) == ("prod/own.yaml", 3)
@@ -378,7 +378,7 @@ def test_an_overlay_without_karpenter_is_none_of_its_business(nodelint: Run) -> 
     """Its files may be read all the same: for workloads, and for the values of their chart."""
     write({**BASE, "other/kustomization.yaml": "resources: [values.yaml]\n", "other/values.yaml": "n: 3\n"})
     read = Source.from_text("other/values.yaml", "n: 3\n")
-    assert not build([read], None, ["other/kustomization.yaml"]).unbuilt
+    assert not build([read], ["other/kustomization.yaml"]).unbuilt
     write({"other/values.yaml": "n: 3  # for karpenter\n"})
     assert "other/values.yaml:1: not built: an object without `kind`" in nodelint("check").stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import Version
 from nodelint.text import Source
 from tests.conftest import ROOT
-from tests.forms.external.test_render import real_kustomize
 from tests.plan.test_plan import BOTH, CLASS, POOL
 
 Run = Callable[..., CompletedProcess[str]]
@@ -287,8 +285,7 @@ def test_what_a_manifest_says_is_no_markup(nodelint: Run, tmp_path: Path, form: 
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows if "NodePool" in row or "`-`" in row)
 
 
-@pytest.mark.parametrize("flags", [[], pytest.param(["--kustomize"], marks=real_kustomize)])
-def test_an_overlay_is_compared_as_it_is_built(nodelint: Run, repository: Path, flags: list[str]) -> None:
+def test_an_overlay_is_compared_as_it_is_built(nodelint: Run, repository: Path) -> None:
     overlay = "resources: [pool.yaml, class.yaml]\npatches: [{path: label.yaml, target: {kind: NodePool}}]\n"
     patch = "- {op: replace, path: /spec/template/metadata/labels/team, value: %s}\n"
     put(repository / "clusters" / "prod" / "kustomization.yaml", overlay)
@@ -296,22 +293,14 @@ def test_an_overlay_is_compared_as_it_is_built(nodelint: Run, repository: Path, 
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "an overlay")
     put(repository / "clusters" / "prod" / "label.yaml", patch % "site")
-    done = nodelint("plan", "--against", "HEAD", *flags, "--format", "json", cwd=repository)
+    done = nodelint("plan", "--against", "HEAD", "--format", "json", cwd=repository)
     (answer,) = json.loads(done.stdout)["nodePools"]
     (reason,) = answer["reasons"]
     assert (answer["name"], answer["path"], answer["replaced"]) == ("web", "clusters/prod/pool.yaml", "all")
     assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "clusters/prod/label.yaml", 1)
 
 
-def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(
-    nodelint: Run,
-    repository: Path,
-    stand_in: Callable[[str, str], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The stand-in for helm prints the pool that the values of the chart, each time another's, make."""
-    path = os.environ["PATH"]
+def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(nodelint: Run, repository: Path) -> None:
     chart = repository / "chart"
     put(chart / "Chart.yaml", "apiVersion: v2\nname: pools\nversion: 1.0.0\n")
     put(chart / "values.yaml", "team: web\n")
@@ -319,13 +308,7 @@ def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "a chart")
     put(chart / "values.yaml", "# the team\nteam: site\n")
-    pool = "---\n# Source: pools/templates/pool.yaml\n" + POOL
-    stand_in(
-        "helm",
-        f"team = open('values.yaml').read().split()[-1]\nprint({pool!r}.replace('team: web', 'team: ' + team))",
-    )
-    paths = {"PATH": f"{os.environ['PATH']}{os.pathsep}{path}"}
-    done = nodelint("plan", "--against", "HEAD", "--helm", "--format", "json", "chart", cwd=repository, env=paths)
+    done = nodelint("plan", "--against", "HEAD", "--format", "json", "chart", cwd=repository)
     (answer,) = json.loads(done.stdout)["nodePools"]
     (reason,) = answer["reasons"]
     assert (answer["name"], answer["replaced"]) == ("web", "all")

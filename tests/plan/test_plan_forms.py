@@ -173,7 +173,7 @@ def planned_files(folder: Path, old: Files, new: Files) -> Plan:
         for path, text in files.items():
             put(folder / name / path, text)
         found, side = discover([str(folder / name)]), str(folder / name)
-        sides.append(read_side(found, None, Session(Settings()), side, [side], whole=True))
+        sides.append(read_side(found, Session(Settings()), side, [side], whole=True))
     both = (Side(applied(mine, other), mine.beside, mine.root) for mine, other in (sides, sides[::-1]))
     return make(*both, PlanOptions(Version.parse("1.14.1"), None, Schemas.bundled()))
 

@@ -123,19 +123,6 @@ def test_a_run_with_nothing_said(folder: Path) -> None:
     assert ran.summary == "markdown was here\n"
 
 
-def test_a_pull_request_does_not_start_what_renders(folder: Path) -> None:
-    """Its configuration may say `helm: true`; the workflow's arguments come last and win."""
-    check(folder)
-    check(folder, args="--kustomize\n--helm\n")
-    plan(folder)
-    plan(folder, plan_args="--helm\n")
-    plain, requested, planned, asked_too = calls(folder)
-    off = ["--no-helm", "--no-kustomize"]
-    assert plain[-4:] == [*off, "--", "."] and planned[-4:] == [*off, "--", "."]
-    assert requested[-6:] == [*off, "--kustomize", "--helm", "--", "."]
-    assert asked_too[-5:] == [*off, "--helm", "--", "."]
-
-
 def test_rules_of_the_checkout_run_where_the_workflow_says_so(folder: Path) -> None:
     check(folder, args="--rules=checks\n")
     plan(folder)
@@ -248,12 +235,12 @@ def plan(folder: Path, codes: str = "0", more: dict[str, str] | None = None, **i
 
 
 def test_a_plan_is_one_comment_that_is_kept_up_to_date(folder: Path) -> None:
-    ran = plan(folder, "1", plan_fail_on="drift", plan_args="--kustomize\n", paths="clusters\n--fix\n")
+    ran = plan(folder, "1", plan_fail_on="drift", plan_args="--quiet\n", paths="clusters\n--fix\n")
     assert ran.done.returncode == 0, ran.done.stderr
     ((command, *args),) = calls(folder)
     assert command == "plan"
     assert args[:2] == ["--against=HEAD", "--fail-on=drift"]
-    assert args[-4:] == ["--kustomize", "--", "clusters", "--fix"]
+    assert args[-4:] == ["--quiet", "--", "clusters", "--fix"]
     assert (ran.output("exit-code"), ran.summary) == ("1", "markdown was here\n")
     _, posted = (folder / "gh").read_text(encoding="utf-8").splitlines()
     assert posted.startswith("api --silent --method POST repos/a/b/issues/7/comments --field body=@")

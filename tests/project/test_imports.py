@@ -52,7 +52,7 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
     modules = loaded(tmp_path, "check", "--", "a.yaml")
     assert "nodelint.files.discover" in modules
     slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
-    library = ("contextlib", "enum", "fnmatch", "json", "re", "tomllib", "typing")
+    library = ("collections", "contextlib", "enum", "fnmatch", "functools", "json", "re", "tomllib", "typing")
     rooms = (
         "text.nodes",
         "text.yaml.compose",
@@ -202,7 +202,6 @@ def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None
         "fit",
         "drift.cluster",
         "plan.roll",
-        "forms.external.roots",
     )
     assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"json", "textwrap"})
     modules = loaded(tmp_path, "fit", ".")

@@ -41,8 +41,6 @@ def find_objects(values: Node, document: Document) -> Iterator[Object]:
 
 def read_beside(run: FormRun) -> None:
     """Read values, releases and templates that have a part in the templates of a run and do not name Karpenter."""
-    if run.is_rendered("helm"):
-        return
     from nodelint.forms.helm.filled_charts import read_releases, values_beside, values_elsewhere
     from nodelint.forms.helm.including_templates import find_including_templates
 
@@ -79,12 +77,11 @@ def may_fill(sources: Sequence[Source]) -> bool:
 
 
 def render(run: FormRun) -> None:
-    """Fill in the templates of charts, but where helm has rendered them."""
-    if not run.is_rendered("helm"):
-        from nodelint.forms.helm.filled_charts import filled_charts
+    """Fill in the templates of charts."""
+    from nodelint.forms.helm.filled_charts import filled_charts
 
-        run.built += filled_charts(run.sources, run.applied, run.each_release)
-        run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)
+    run.built += filled_charts(run.sources, run.built, run.each_release)
+    run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)
 
 
 def owns(path: str) -> bool:

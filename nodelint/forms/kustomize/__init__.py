@@ -7,8 +7,6 @@ would fetch, plugins and functions that it would run; such an overlay is not bui
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -54,12 +52,10 @@ def forget() -> None:
 
 
 def render(run: FormRun) -> None:
-    """Build the overlays that no program has rendered."""
+    """Build the overlays of a run."""
     from nodelint.forms.kustomize.overlays import build_native
 
-    rendering = run.rendering
-    done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
-    built, unbuilt = build_native(run.sources, run.folder_files, done)
+    built, unbuilt = build_native(run.sources, run.folder_files)
     run.built += built
     run.unbuilt += unbuilt
 

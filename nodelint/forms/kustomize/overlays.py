@@ -18,25 +18,17 @@ from nodelint.text.keywords import KEYWORDS
 _LARGEST = 16 << 20
 
 
-def build_native(
-    files: Sequence[Source], kustomizations: Sequence[str], done: Collection[str]
-) -> tuple[list[Built], list[Gap]]:
-    """The overlays that are built, and those that cannot be; `done` are folders that a tool has rendered.
+def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
+    """The overlays that are built, and those that cannot be.
 
     A patch that meets an object in one of them is not among the `unmatched` of the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
     outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand), workloads=workloads or None)
-    built = [
-        built_overlay.built
-        for built_overlay in outcomes
-        if isinstance(built_overlay, BuiltOverlay) and built_overlay.built.cluster not in done
-    ]
-    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, Gap) and overlay.subject not in done]
-    return _without_met(
-        [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
-    ), unbuilt
+    built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
+    unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
+    return _without_met([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:

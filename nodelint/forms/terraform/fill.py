@@ -20,7 +20,8 @@ from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, Templ
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
 from nodelint.text.limits import note_more
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source

@@ -29,7 +29,8 @@ from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from nodelint.data import table
-from nodelint.ec2.catalog import NAME_KEYS, Catalog, is_newer_name, named_elsewhere, newer_type
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
+from nodelint.ec2.type_names import NAME_KEYS, is_newer_name, named_elsewhere, newer_type
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import Image, ImageSet, aliases_with, image_since, images_of, unknown_fact
 from nodelint.karpenter.resolve.accelerators import (
@@ -31,6 +32,7 @@ from nodelint.karpenter.resolve.accelerators import (
     special,
 )
 from nodelint.karpenter.resolve.allocatable import NoCapacity, lacking, least_scant
+from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Growth,
@@ -62,7 +64,7 @@ from nodelint.karpenter.resolve.pool_overlap import (
     taints,
     turn,
 )
-from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.karpenter.resolve.zones import INTERRUPTIBLE, places_of
 from nodelint.model.gap import Gap
 from nodelint.model.keys import (

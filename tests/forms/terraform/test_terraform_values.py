@@ -21,8 +21,9 @@ from nodelint.forms.terraform.hclexpr import parse_expression
 from nodelint.forms.terraform.hcltree import BadExpression
 from nodelint.forms.terraform.nodes import TextNode
 from nodelint.forms.terraform.template import Evaluator
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
 from nodelint.text.source import Source
+from nodelint.text.unknown_value import UNKNOWN
 from tests.project.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

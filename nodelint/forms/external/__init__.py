@@ -1,1 +1,0 @@
-"""Overlays and charts rendered by kustomize and helm as programs, in a sandbox."""
