@@ -84,19 +84,19 @@ def try_tree(folder: Path, files: Files, unsafe: bool, release: str = "") -> tup
     """How many fixes a run makes of a tree, and which laws do not hold."""
     write_files(folder, files)
     ready = read(folder, release)
-    judge = judge_of(None, 1, ready.inventory)
+    judge = judge_of(1, ready.inventory)
     sources = ready.inventory.files
     before = judge(sources, ready.request)
-    prover = prover_of(ready, None)
+    prover = prover_of(ready)
     if not any(result.fixable for result in before.results):
         return 0, []
-    shown = prover_of(ready, None).offered(sources, before)
+    shown = prover_of(ready).offered(sources, before)
     done = fix(sources, ready.request, unsafe=unsafe, judge=judge, report=before, prove=prover)
     if not done.applied:
         return 0, list(list_lost(shown, done, unsafe))
     write_files(folder, {source.path: source.text for source in done.sources})
     again = read(folder, release)
-    after = judge_of(None, 1, again.inventory)(again.inventory.files, again.request)
+    after = judge_of(1, again.inventory)(again.inventory.files, again.request)
     breaks = [*list_lost(shown, done, unsafe), *list_unread(ready, again)]
     known, now = count_said(before), count_said(after)
     here = {name_of(obj) for source in ready.inventory.sources for obj in objects(source, foreign=True, more=True)}
