@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from nodelint.base.budget import RUN
 from nodelint.inventory import Inventory, may_fill
-from nodelint.lint.broken_fixes import EditedTexts, applicable
+from nodelint.lint.broken_fixes import EditedTexts, applicable, choose_compatible, find_broken, make_edits
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_causes import Alike, share_causes
 from nodelint.lint.fix_offers import FixOffer, batches, find_suspects, list_offers, touches
@@ -151,13 +151,27 @@ class _Run:
             left = [offer for first, others in alike for offer in self._carry_over(first, others)]
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
-        self._prover.edited.forget_others(keys)
         if not self._why and not self._moved and not self._follows and not self._beside:
             return self._report
+        lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
+        self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
+        self._prover.edited.forget_others(keys)
+        return self._make_report()
+
+    def _make_report(self) -> Report:
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
+    def _note_broken(self, report: Report, changed: Set[int]) -> None:
+        """Note of safe fixes in some files that they break one without others, which are not safe."""
+        sources = [source for source in self._trials.sources if id(source) in changed]
+        chosen = choose_compatible(report.results, sources, False, {}) if sources else []
+        tried = make_edits(sources, chosen, self._prover.edited)
+        for number, reason in find_broken(sources, chosen, report.target, tried).items():
+            for place in chosen[number].alike or chosen[number : number + 1]:
+                self._beside[tuple(place.finding.edits)] = f"without the other fixes {reason}"
+
     def _holds(self, offer: FixOffer) -> bool:
-        return not any(offer.edits in found for found in (self._why, self._moved, self._follows))
+        return not any(offer.edits in found for found in (self._why, self._moved, self._follows, self._beside))
 
     def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
         for part in (True, False):

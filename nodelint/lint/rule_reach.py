@@ -51,11 +51,15 @@ def asks_of_others(rule: Rule) -> bool:
 @cache
 def _names_others(check: Callable[..., Any]) -> bool:
     """Whether a function, or another of its file, names what is asked of other objects; without code it does."""
-    if not isinstance(check, FunctionType):
-        return True
+    return not isinstance(check, FunctionType) or any(
+        not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
+    )
+
+
+def _list_codes(check: FunctionType) -> list[CodeType]:
+    """The code of a function, and of the others of its file."""
     own = [value for value in check.__globals__.values() if isinstance(value, FunctionType)]
-    codes = [function.__code__ for function in own if function.__globals__ is check.__globals__]
-    return any(not _OTHERS.isdisjoint(names) for names in map(_list_names, (check.__code__, *codes)))
+    return [check.__code__, *(value.__code__ for value in own if value.__globals__ is check.__globals__)]
 
 
 def _list_names(code: CodeType) -> set[str]:
@@ -84,8 +88,7 @@ def _words_of(check: Callable[..., Any]) -> frozenset[str]:
     """Each single word that a file writes down, if it reads a name; what is written with blanks is a message."""
     if not isinstance(check, FunctionType):
         return frozenset()
-    own = [value for value in check.__globals__.values() if isinstance(value, FunctionType)]
-    codes = [function.__code__ for function in own if function.__globals__ is check.__globals__]
+    codes = _list_codes(check)
     if not any(_NAMES & _list_names(code) for code in codes):
         return frozenset()
     constants = [value for name, value in check.__globals__.items() if not name.startswith("__")]
