@@ -12,7 +12,7 @@ from nodelint.forms.lib.controller_install import ControllerFiles, is_controller
 from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.chart_releases import ENCODERS, known_layers, read_values
 from nodelint.forms.terraform.controller_releases import controller_releases
-from nodelint.forms.terraform.fill import BlockAttribute, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcl import words_of
 from nodelint.forms.terraform.resources import MANIFESTS
 from nodelint.forms.terraform.values import Modules

@@ -15,7 +15,8 @@ from nodelint.base.budget import RUN
 from nodelint.base.kept import kept_by_text
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hclstrings import string_end, unescape
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
+from nodelint.text.nodes import MappingEntry, Node, Scalar
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.nodes import SourceText

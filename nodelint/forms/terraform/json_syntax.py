@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
-from nodelint.forms.terraform.fill import JSON_ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import JSON_ENDS
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader, parse_expression, read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression

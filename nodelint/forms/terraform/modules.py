@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
-from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.json_syntax import read_file
 from nodelint.text.limits import note_more
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.kept import kept_by_text
-from nodelint.forms.terraform.fill import BlockAttribute, TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, attributes_of, blocks_of
 from nodelint.forms.terraform.hcl import words_of
 
 TYPE_CHECKING = False

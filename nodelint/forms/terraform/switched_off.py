@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.requests import BlockAddress
-from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS, explain_no_instance
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import Object

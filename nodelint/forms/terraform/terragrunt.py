@@ -10,7 +10,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.lib.made_nodes import mapping, scalar
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
-from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.parsed import parse_text

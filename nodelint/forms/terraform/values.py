@@ -17,8 +17,9 @@ from nodelint.forms.lib.file_patterns import match_files, names_file
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, explain_no_instance, instances
+from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
@@ -29,7 +30,8 @@ from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source
@@ -237,7 +239,7 @@ class TerraformModule:
         led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
         if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
             return unknown(at)
-        found = match_files(os.path.join(self.folder, folder), pattern)
+        found = match_files(os.path.join(self.folder, folder), pattern, self.budget)
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
