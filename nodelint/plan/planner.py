@@ -186,10 +186,12 @@ class Planner:
         obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
         if pair.change not in ("added", "removed") or obj is None:
             return None
-        values = self.sides[number].values_file(obj)
-        other = self.sides[1 - number]
-        is_there = values and all(map(other.has_file, (values, self.sides[number].below(obj.source.path))))
-        return built_on_one_side(obj, values, number) if is_there and not other.builds_with(values) else None
+        mine, other, built = self.sides[number], self.sides[1 - number], obj.source.built
+        values = mine.values_file(obj)
+        if not values or built is None or other.builds_with(values):
+            return None
+        is_there = other.gives_values(built.given[0], values, mine.below(obj.source.path))
+        return built_on_one_side(obj, values, number) if is_there else None
 
     # -- pools
 
