@@ -97,11 +97,9 @@ class _InputFinder:
 
 def is_of_other_tool(obj: Object) -> bool:
     """Return whether no form that is read here fills in the text of an object."""
-    from nodelint.forms.lib.chart_places import templates_around
+    from nodelint.forms.lib.chart_places import chart_of
 
-    return (
-        not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and templates_around(obj.source.path) is None
-    )
+    return not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and chart_of(obj.source.path) is None
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
