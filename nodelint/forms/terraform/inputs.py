@@ -37,7 +37,7 @@ from nodelint.text import Node, Source, SourceText
 
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
 """A name with what it belongs to; what follows it is looked at, not passed over: an index refers to more."""
-_FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\(([^\n]{0,300})")
+_FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")

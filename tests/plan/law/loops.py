@@ -1,5 +1,5 @@
 """Loops: pools and classes of the items of a map or list, each with a value that is not known and one that is."""
-# ruff: noqa: E501  (a file that is written stands in one line)
+
 
 from __future__ import annotations
 
