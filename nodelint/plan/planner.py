@@ -7,6 +7,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.plan.launch import launch
+from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import fates
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
@@ -78,6 +79,7 @@ class Planner:
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.used: set[int] = set()
+        self.left_out = LeftOutTypes(self.options, self.old.objects)
         # An object may be the very same on both sides, in another place.
         self.places = [
             {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
@@ -238,6 +240,7 @@ class Planner:
         else:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
         done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
+        done = self.left_out.add(done, pair.old, before) if old_class is not None else done
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
         plan = PoolPlan(
