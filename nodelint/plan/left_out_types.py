@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.model.manifest import NodePool, Object
+    from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
     from nodelint.plan.pool_comparison import PoolComparison
+    from nodelint.plan.verdict import Sides
 
 
 class LeftOutTypes:
@@ -41,12 +42,14 @@ class LeftOutTypes:
         target = Target(options.old_release, options.old_kubernetes, options.schemas, options.old_facts)
         return Context(self._objects, target)
 
-    def add(self, done: PoolComparison, pool: NodePool, after: Resolution) -> PoolComparison:
+    def add(self, done: PoolComparison, sides: Sides, after: Resolution) -> PoolComparison:
         """Return what becomes of a pool, with the types that its class no longer offers in the new release.
 
         `after` is what the pool of the old side can launch in the new release.
         """
-        if self._options.upgraded is None or not behaves("type-drift", self._options.release):
+        is_moved = self._options.upgraded is not None and behaves("type-drift", self._options.release)
+        pool = sides.pool
+        if not is_moved or sides.node_class is None:
             return done
         before = self._before.resolution(pool)
         offered = set(before.catalog.names_in(before.launchable))

@@ -239,8 +239,7 @@ class Planner:
             before = self.new.resolution(pair.new)  # which the rules ask for, too
         else:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
-        done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
-        done = self.left_out.add(done, pair.old, before) if old_class is not None else done
+        done = self.left_out.add(self.comparer.compare(sides, before, pair.new, bool(refused), moved), sides, before)
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
         plan = PoolPlan(

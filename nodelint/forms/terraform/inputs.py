@@ -14,8 +14,9 @@ from nodelint.base.budget import BudgetSpent
 from nodelint.forms.input_text import InputText, RemoteUse, make_rest
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS, JSON_ENDS
 from nodelint.forms.terraform.hclstrings import string_end
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.input_places import (
