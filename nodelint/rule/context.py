@@ -91,7 +91,7 @@ class Context(ObjectRelations):
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
-        self._below: dict[type[Object], dict[str, list[Any]]] = {}
+        self._below: dict[tuple[type[Object], bool], dict[str, list[Any]]] = {}
 
     @property
     def today(self) -> int | None:
@@ -237,16 +237,32 @@ class Context(ObjectRelations):
 
     @property
     def files_around(self) -> Sequence[Source]:
-        """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
+        """The files of the run, what is judged of them, and those that tell of the cluster but name no Karpenter."""
         stated = self._target.stated
-        return self.files if stated is None else (*self.files, *stated().others)
+        if stated is None:
+            return self.files
+        judged = {id(file) for file in self.files}
+        return (*self.files, *(f for f in stated().files if id(f) not in judged), *stated().others)
 
     def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
-        """Return the objects of a class below the nearest folder around a file that holds any."""
-        if kind not in self._below:
-            found = (obj for obj in self.objects if isinstance(obj, kind))
-            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
-        below = self._below[kind]
+        """Return the objects of a class below the nearest folder around a file that holds any.
+
+        If there are none, those of the files count of which overlays and charts make what the clusters get.
+        """
+        near = self._find_near(source, kind, self.objects)
+        if not near and self.files_of_run:
+            from nodelint.model.documents import objects
+
+            written = [obj for file in self.files_of_run for obj in objects(file)]
+            near = self._find_near(source, kind, written)
+        return near
+
+    def _find_near(self, source: Source, kind: type[AnyObject], candidates: Sequence[Object]) -> Sequence[AnyObject]:
+        key = kind, candidates is self.objects
+        if key not in self._below:
+            found = (obj for obj in candidates if isinstance(obj, kind))
+            self._below[key] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
+        below = self._below[key]
         return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
 
     @property
@@ -274,11 +290,11 @@ class Context(ObjectRelations):
 
     @property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
+        """The blocks of Terraform in the files of the run and beside them, also for what is rendered of them."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         if self._terraform is None or self._terraform[0] is not self.files:
-            self._terraform = self.files, TerraformBlocks(self.files)
+            self._terraform = self.files, TerraformBlocks(self.files_of_run or self.files)
         return self._terraform[1]
 
     @property
