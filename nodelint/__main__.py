@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    from nodelint.commands import FAULT, UNUSABLE
+    from nodelint.commands._console import FAULT, UNUSABLE
 
     try:
         _call()
@@ -89,7 +89,7 @@ def _run_plain(command: str, options: dict[str, Any]) -> None:
 
 def _end(code: int) -> None:
     """Leave at once: taking the interpreter and its libraries apart would be a sixth of a short run."""
-    from nodelint.commands import UNUSABLE
+    from nodelint.commands._console import UNUSABLE
 
     for stream in (sys.stdout, sys.stderr):
         try:

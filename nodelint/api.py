@@ -27,6 +27,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `releases`, `support` | versions, and how long they are supported |
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
 | `expressions` | CEL in a class's kubelet settings |
@@ -50,14 +51,15 @@ from nodelint.model.finding import Also, Edit, Finding, Safety, Severity, Span, 
 from nodelint.model.gap import Findings, Skip
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
+from nodelint.rule.classification import Group
 from nodelint.rule.context import Context
-from nodelint.rule.definition import Group, rule
+from nodelint.rule.definition import rule
 from nodelint.text import UNKNOWN, Node, Source
 
 if TYPE_CHECKING:
     from nodelint import apiserver, convert, edits, fit
     from nodelint.drift import budgets, hashes
-    from nodelint.ec2 import catalog, questions, snapshot, type_set
+    from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
     from nodelint.forms.terraform import terraform_blocks, terraform_trace
@@ -156,6 +158,7 @@ __all__ = [
     "taints",
     "terraform_blocks",
     "terraform_trace",
+    "type_names",
     "type_set",
     "userdata",
 ]
@@ -175,6 +178,7 @@ _MODULES = {
         "catalog",
         "questions",
         "snapshot",
+        "type_names",
         "type_set",
     ),
     "nodelint.forms.terraform": ("terraform_blocks", "terraform_trace"),

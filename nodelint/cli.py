@@ -15,7 +15,8 @@ import click
 
 from nodelint import __version__
 from nodelint.base.printable import printable_lines
-from nodelint.commands import echo, ending, today
+from nodelint.commands import ending, today
+from nodelint.commands._console import echo
 from nodelint.commands._help import WholeHelp
 
 

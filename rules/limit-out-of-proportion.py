@@ -156,7 +156,7 @@ _DEVICES = (".com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi")
 
 def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
     """A limit of GPUs or accelerators that one node uses up, whatever the type."""
-    counts = resolution.candidates.select(resolution.catalog.quantities(limit.resource))
+    counts = resolution.candidates.select(resolution.catalog.resources.column(limit.resource))
     least = min((int(count) for count in counts if count is not None and count.isdigit()), default=0)
     if None in counts or least <= 0 or (limit.amount or 0) // quantities.ONE // least != 1:
         return

@@ -43,7 +43,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     carried = sorted(
         (int(pods), name)
         for name in context.catalog.names_in(types)
-        if (pods := context.catalog.resources(name).get("pods")) is not None
+        if (pods := context.catalog.resources.amounts(name).get("pods")) is not None
     )
     fewer = [density for density in carried if density[0] < most]
     if fewer:

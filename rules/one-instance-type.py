@@ -51,7 +51,7 @@ def check(pool: NodePool, context: Context, *, most: int = 2) -> Findings:
     narrow = [line for line in resolution.lines if line.known and line.removed_alone > 0]
     best = max(narrow, key=lambda line: line.removed_alone, default=None)
     names = resolution.catalog.names_in(left)
-    price = resolution.catalog.price(names[0]) if len(names) == 1 else None
+    price = resolution.catalog.prices.on_demand(names[0]) if len(names) == 1 else None
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
     is_single = len(names) == 1
     shown = ", ".join(f"`{name}`" for name in names[:-1]) + (" and " if names[1:] else "") + f"`{names[-1]}`"

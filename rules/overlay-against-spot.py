@@ -84,7 +84,9 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         allowed = resolution.folded.get(keys.CAPACITY_TYPE)
         if not (allowed.admits("spot") and allowed.admits("on-demand")) or not types & resolution.candidates:
             continue
-        prices = [price for price in (types & resolution.candidates).select(resolution.catalog.prices()) if price]
+        prices = [
+            price for price in (types & resolution.candidates).select(resolution.catalog.prices.column()) if price
+        ]
         factor = _factor(at, min(prices, default=None))
         if factor is None or not (factor <= HALF if only == "on-demand" else factor >= DOUBLE):
             continue

@@ -74,6 +74,6 @@ def _find_asking(node_class: EC2NodeClass, context: Context) -> "Iterator[tuple[
         if resolution.node_class is not node_class:
             continue
         names = resolution.catalog.names_in(first.types)
-        counts = [int(resolution.catalog.resources(name).get(_EFA, "0")) for name in names]
+        counts = [int(resolution.catalog.resources.amounts(name).get(_EFA, "0")) for name in names]
         if counts and min(counts) > 1:
             yield obj, names[0], counts[0]

@@ -21,13 +21,13 @@ from nodelint.api import (
     Finding,
     Findings,
     NodePool,
-    catalog,
     fixes,
     keys,
     manifest,
     messages,
     pool_requirements,
     rule,
+    type_names,
 )
 
 
@@ -48,7 +48,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
-        instead = catalog.retired(item.key, item.texts, context.catalog)
+        instead = type_names.retired(item.key, item.texts, context.catalog)
         found = [(value, instead[str(value.text)]) for value in item.values if value.text in instead]
         if found:
             yield _finding(item, found)

@@ -184,7 +184,7 @@ def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> b
     if any(fixes.doubts(resolution) for resolution in resolutions):
         return True
     types = type_set.union(resolution.candidates for resolution in resolutions)
-    allocatable = types.select(context.catalog.quantities("cpu"))
+    allocatable = types.select(context.catalog.resources.column("cpu"))
     # A node keeps a part of its last CPU for itself.
     most = (cpus - 1) * quantities.ONE
     return bool(types) and all(count is not None and quantities.billionths(count) <= most for count in allocatable)

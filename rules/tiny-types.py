@@ -124,14 +124,17 @@ def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: 
     """Whether all types of a value that are left hold so few pods."""
     types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
     names = resolution.catalog.names_in(types)
-    return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= few for name in names)
+    return bool(names) and all(
+        int(resolution.catalog.resources.amounts(name).get("pods", "0")) <= few for name in names
+    )
 
 
 def _most_pods(key: str, texts: Sequence[str], resolution: resolve.Resolution) -> int:
     """The most pods that a node of some values' types runs."""
     types = resolution.catalog.having_value(key, *texts) & resolution.candidates
     return max(
-        int(resolution.catalog.resources(name).get("pods", "0")) for name in resolution.catalog.names_in(types)
+        int(resolution.catalog.resources.amounts(name).get("pods", "0"))
+        for name in resolution.catalog.names_in(types)
     )
 
 
@@ -194,7 +197,7 @@ def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, littl
     """MiB for pods on the largest type of a value, where that is little; else 0."""
     catalog = resolution.catalog
     names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
-    resources = [catalog.resources(name) for name in names]
+    resources = [catalog.resources.amounts(name) for name in names]
     if all(int(resource.get("pods", "0")) <= few for resource in resources):
         return 0  # `_check_listed` says so
     most = max(quantities.billionths(resource.get("memory", "0")) // quantities.ONE >> 20 for resource in resources)
@@ -205,7 +208,7 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Finding
     """Types of a few pods that no requirement keeps out."""
     catalog = resolution.catalog
     names = catalog.names_in(resolution.candidates & catalog.having_value(keys.SIZE, "nano", "micro"))
-    pods = {name: int(catalog.resources(name).get("pods", "0")) for name in names}
+    pods = {name: int(catalog.resources.amounts(name).get("pods", "0")) for name in names}
     small = [name for name in names if pods[name] <= few]
     if not small or fixes.doubts(resolution):
         return

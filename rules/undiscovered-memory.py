@@ -136,7 +136,7 @@ def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
     newest = next((left for _, of in by_age if (left := of & types)), types)
     return min(
         catalog.names_in(newest),
-        key=lambda name: (not name.endswith(".xlarge"), catalog.price(name) or float("inf"), name),
+        key=lambda name: (not name.endswith(".xlarge"), catalog.prices.on_demand(name) or float("inf"), name),
     )
 
 

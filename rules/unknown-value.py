@@ -59,7 +59,6 @@ from nodelint.api import (
     Findings,
     NodePool,
     Suggestion,
-    catalog,
     controller,
     edits,
     fixes,
@@ -69,6 +68,7 @@ from nodelint.api import (
     messages,
     pool_requirements,
     rule,
+    type_names,
 )
 
 MOST_SHOWN = 20
@@ -115,14 +115,14 @@ def _finding(
     others: Sequence[manifest.Value] = (),
 ) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
-    near = None if text.startswith(catalog.MAC) else labels.nearest_value(item.key, text, context.catalog)
+    near = None if text.startswith(type_names.MAC) else labels.nearest_value(item.key, text, context.catalog)
     first = labels.since(item.key, text)
     unit = labels.unit_of(item.key)
     refused = controller.label_value_fault(text) is not None
-    mac = item.key in (keys.INSTANCE_TYPE, keys.FAMILY) and text.startswith(catalog.MAC)
+    mac = item.key in (keys.INSTANCE_TYPE, keys.FAMILY) and text.startswith(type_names.MAC)
     growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
-    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
-    is_open = growing and context.has_old_types and catalog.may_be_new(item.key, text, context.catalog)
+    newer = growing and item.key != keys.SIZE and type_names.is_newer_name(text, context.catalog)
+    is_open = growing and context.has_old_types and type_names.may_be_new(item.key, text, context.catalog)
     newer |= is_open
     hint = None
     if mac:

@@ -20,7 +20,7 @@ spec.template.spec.taints:
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog, fixes, keys, resolve, rule
+from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, keys, resolve, rule, type_names
 
 
 @rule(
@@ -60,7 +60,8 @@ def _doubts(resolution: resolve.Resolution) -> bool:
         for line in resolution.lines
         if line.values
         and all(
-            catalog.accelerated_once(value) or value in resolution.catalog.values(line.key) for value in line.values
+            type_names.accelerated_once(value) or value in resolution.catalog.values(line.key)
+            for value in line.values
         )
     }
     return any(id(fact.at) not in old for fact in fixes.doubts(resolution))

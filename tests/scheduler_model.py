@@ -175,7 +175,7 @@ class NodeType:
         self.labels[CAPACITY_TYPE] = wish("In", ["spot", "on-demand"])
         self.labels[f"{AWS}instance-tenancy"] = wish("In", ["default", "dedicated"])
         self.offered = not (family == "AL2023" and name.startswith("a1."))
-        kubelet, published = spec.get("kubelet", {}), catalog.resources(name)
+        kubelet, published = spec.get("kubelet", {}), catalog.resources.amounts(name)
         cpus, arm = int(written[f"{AWS}instance-cpu"]), written[ARCH] == "arm64"
         pods = kubelet.get("maxPods", 110 if windows else int(published["pods"]))
         if "podsPerCore" in kubelet and family != "Bottlerocket":

@@ -52,7 +52,8 @@ def _expand(entry: Any) -> Any:
 
 def _by_subject() -> list[Any]:
     """The list of rules, and a folder for each subject with the pages of its rules."""
-    from nodelint.rule.definition import SUBJECTS, bundled, load
+    from nodelint.rule.classification import SUBJECTS
+    from nodelint.rule.definition import bundled, load
 
     rules = sorted(load(bundled()).values(), key=lambda rule: rule.name)
     pages = {

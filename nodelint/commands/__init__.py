@@ -10,7 +10,7 @@ import os
 import sys
 
 from nodelint.base.budget import RUN, BudgetSpent
-from nodelint.base.printable import escaped_json, printable, screened, without_commands
+from nodelint.commands._console import CLEAN, FOUND, INTERRUPTED, UNHEARD, say, stop, unusable, watch_progress
 from nodelint.files.kept_contents import file_contents
 
 TYPE_CHECKING = False
@@ -18,10 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
-    from nodelint.commands._progress import ProgressLine
-    from nodelint.config.file import ConfigError
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
@@ -30,14 +28,6 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
-
-CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
-
-INTERRUPTED = 130
-"""What a shell makes of a program that was ended by Ctrl-C."""
-
-UNHEARD = 141
-"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
 
 
 def versions(command: _F) -> _F:
@@ -221,14 +211,29 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
         return found
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
+    piped = next((source for source in found.sources if source.path == "-"), None)
+    _refuse_failed_pipe(found.stdin, piped)
     from nodelint.text.joined_files import find_joined_line
 
-    piped = next((source for source in found.sources if source.path == "-"), None)
     line = find_joined_line(piped) if piped is not None else None
     if line is not None:
         where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
         say(f"{where}: put one there, or name the files in place of the pipe")
     return found
+
+
+def _refuse_failed_pipe(data: bytes, piped: Source | None) -> None:
+    """End the run if standard input holds no object of Kubernetes, or an error of kubectl between its objects."""
+    import re
+
+    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects
+
+    if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        stop(f"standard input holds no Kubernetes object: {explain_missing_objects(text)}")
+    failure = explain_failure(piped.text) if piped is not None and piped.problems else None
+    if failure is not None:
+        stop(f"not all objects are on standard input: {failure}")
 
 
 def stop_where_none_is_there(*paths: str) -> None:
@@ -259,7 +264,7 @@ def say_unknown(releases: Iterable[Version]) -> None:
     from nodelint.commands._run_facts import say_unknown_release
 
     for release in releases:
-        say_unknown_release(release)
+        say_unknown_release(release, today())
 
 
 def session_of(settings: Settings) -> Session:
@@ -328,11 +333,6 @@ def today() -> int:
     return int(time()) // 86400
 
 
-def on_terminal() -> bool:
-    """Whether somebody watches standard error, and would see progress."""
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
 def unreadable(found: Discovery) -> None:
     """Say which paths could not be read."""
     for path, reason in found.unreadable:
@@ -348,49 +348,6 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
     for line in switched_off_lines(switched_off, 5, done):
         say(line.removesuffix("."))
     return [obj for obj, _ in switched_off]
-
-
-def echo(text: str, *, err: bool = False, nl: bool = True, commands: bool = False) -> None:
-    """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
-
-    Every command prints by this function, or by one of those below. `commands` as for `screened`.
-    """
-    _write(screened(text, True, commands), err, nl)
-
-
-def echo_fitted(text: str) -> None:
-    """Print a report on standard output, its lines broken between words where a terminal is too narrow for them."""
-    from nodelint.commands._terminal import look
-    from nodelint.report.style import fitted
-
-    style = look()
-    echo("\n".join(part for line in text.split("\n") for part in fitted(line, style)))
-
-
-def echo_file(content: bytes) -> None:
-    """Print the content of a file that is passed on, byte for byte."""
-    import click
-
-    click.echo(content, nl=False)
-
-
-def clear_screen() -> None:
-    """Clear the terminal and what was scrolled out of it."""
-    _write("\033[2J\033[3J\033[H", err=False, nl=False)
-
-
-def progress(text: str) -> None:
-    """Show how far a run is, in place of what was shown before; for a terminal."""
-    _write(f"\r\033[K{printable(text)}", err=True, nl=False)
-
-
-def watch_progress() -> ProgressLine | None:
-    """The line of progress of this run; None where nobody watches: in a pipe, in CI, on a terminal that is dumb."""
-    if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
-        return None
-    from nodelint.commands._progress import start_line
-
-    return start_line(progress)
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
@@ -414,63 +371,3 @@ def misread(sources: Sequence[Source]) -> bool:
                 say(f"{source.path}:{at.line}:{at.column}: {problem.message}")
                 bad = True
     return bad
-
-
-def say(message: str) -> None:
-    """A line on standard error; a file's name can neither break it nor steer the terminal."""
-    _write(f"nodelint: {without_commands(printable(message))}", err=True)
-
-
-def echo_json(value: object, err: bool = False) -> None:
-    """Print a value as JSON, escaped where the stream could not carry it; a long one part by part."""
-    from nodelint.report.json_text import json_parts
-
-    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
-    parts = json_parts(value, ascii_only=not _carries_all(encoding))
-    pending: list[str] = []
-    size = 0
-    for part in parts:
-        pending.append(part)
-        size += len(part)
-        if size > _PRINTED_AT_ONCE:
-            _write(escaped_json("".join(pending)), err, nl=False)
-            pending, size = [], 0
-    _write(escaped_json("".join(pending)) + "\n", err, nl=False)
-
-
-_PRINTED_AT_ONCE = 1 << 16
-"""Characters of JSON that are printed together."""
-
-
-def _carries_all(encoding: str | None) -> bool:
-    """Whether a stream takes every character; those of the names of files that are no UTF-8 are escaped before."""
-    return encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-
-
-def _write(text: str, err: bool, nl: bool = True) -> None:
-    """What click's `echo` does; click itself is only needed for codes of a terminal and for unusual streams."""
-    stream = sys.stderr if err else sys.stdout
-    if "click" not in sys.modules and "\033" not in text and getattr(stream, "encoding", None) == "utf-8":
-        stream.write(f"{text}\n" if nl else text)
-        stream.flush()
-        return
-    import click
-
-    from nodelint.commands._terminal import preferred
-
-    outside = click.get_current_context(silent=True) is None
-    click.echo(text, err=err, nl=nl, color=preferred() if outside else None)
-
-
-def unusable(error: ConfigError) -> NoReturn:
-    """Print what is wrong with a configuration, or a file that it names, and exit."""
-    for message in error.messages:
-        say(message)
-    sys.exit(UNUSABLE)
-
-
-def stop(*messages: str, code: int = UNUSABLE) -> NoReturn:
-    """Print why the run ends here, and exit."""
-    for message in messages:
-        say(message)
-    sys.exit(code)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from nodelint import __version__
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import now, say, stop, watch_progress
+from nodelint.commands import now
+from nodelint.commands._console import say, stop, watch_progress
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
 from nodelint.ec2.client.price_lists import price_questions

@@ -7,22 +7,8 @@ import sys
 
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    FOUND,
-    LACKING,
-    TRY_AGAIN,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_file,
-    say,
-    say_unknown,
-    settings_of,
-    stop,
-    unreadable,
-)
+from nodelint.commands import discovered, say_unknown, settings_of, unreadable
+from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.budget import RUN
-from nodelint.commands import stop
+from nodelint.commands._console import stop
 
 TYPE_CHECKING = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.commands import say, stop
+from nodelint.commands._console import say, stop
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
-from nodelint.commands import now, stop
+from nodelint.commands import now
+from nodelint.commands._console import stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._shell_completion import files
 

@@ -6,19 +6,8 @@ import sys
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
-from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_json,
-    say,
-    say_switched_off,
-    session_of,
-    settings_over_paths,
-    stop,
-)
+from nodelint.commands import discovered, say_switched_off, session_of, settings_over_paths
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps

@@ -7,7 +7,7 @@ None, False or empty, and what is None is left to the configuration (`commands.s
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import stop
+from nodelint.commands._console import stop
 
 TYPE_CHECKING = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.commands import say
+from nodelint.commands._console import say
 
 TYPE_CHECKING = False
 

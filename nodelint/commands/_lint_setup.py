@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import exclude, include, session_of, unusable, watch_progress
+from nodelint.commands import exclude, include, session_of
+from nodelint.commands._console import unusable, watch_progress
 
 TYPE_CHECKING = False
 

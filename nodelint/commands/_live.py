@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodelint.commands import say, stop
+from nodelint.commands._console import say, stop
 from nodelint.commands._shell_completion import files
 from nodelint.files.safe_read import error_reason
 

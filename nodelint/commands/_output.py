@@ -6,7 +6,8 @@ import os
 
 from nodelint.base.printable import escaped_json, screened
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import echo, echo_json, stop, today
+from nodelint.commands import today
+from nodelint.commands._console import echo, echo_json, stop
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason, repository
 

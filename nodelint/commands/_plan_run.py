@@ -6,21 +6,16 @@ import os
 import sys
 
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo,
     misread,
     now,
-    say,
     say_unknown,
     session_of,
     settings_of,
-    stop,
     stop_where_none_is_there,
     unreadable,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._lint_setup import judge_of, judging_of

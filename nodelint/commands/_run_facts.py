@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import say, stop, today
+from nodelint.commands._console import say, stop
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 @cache
-def say_unknown_release(release: Version) -> None:
+def say_unknown_release(release: Version, day: int) -> None:
+    """Say how a release that is not known is judged; `day` is that of the run, in days since 1970."""
     from nodelint.model.releases import is_newer, judged_as
 
     instead = judged_as(release)
@@ -27,7 +28,7 @@ def say_unknown_release(release: Version) -> None:
     if is_newer(release):
         from nodelint.report.age import known_releases_text
 
-        known = known_releases_text(today())
+        known = known_releases_text(day)
         how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
         say(f"Karpenter {release} is newer than the releases known here ({known}): {how}")
     else:
@@ -46,6 +47,7 @@ def say_unknown_kubernetes(version: KubernetesVersion) -> None:
 
 @cache
 def read_time(given: str | None) -> datetime:
+    """Return a time that is written as in ISO 8601; without one, the time of the run."""
     from datetime import UTC, datetime
 
     if not given:

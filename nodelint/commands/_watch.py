@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from nodelint.commands import clear_screen, say, stop
+from nodelint.commands._console import clear_screen, say, stop
 
 _PAUSE = 0.3
 """Seconds between two looks at the files."""

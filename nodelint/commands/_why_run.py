@@ -7,7 +7,8 @@ import sys
 
 from nodelint.base.printable import escaped_json
 from nodelint.base.tuples import NamedTuple
-from nodelint.commands import CLEAN, UNUSABLE, discovered, echo, now, say, session_of, settings_of, stop, unreadable
+from nodelint.commands import discovered, now, session_of, settings_of, unreadable
+from nodelint.commands._console import CLEAN, UNUSABLE, echo, say, stop
 from nodelint.commands._dumps import ask_cluster, read_texts_of
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags

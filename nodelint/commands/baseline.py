@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.base.printable import printable
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    discovered,
-    echo,
-    say,
-    settings_over_paths,
-    stop,
-    unreadable,
-    unusable,
-    versions,
-)
+from nodelint.commands import discovered, settings_over_paths, unreadable, versions
+from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand

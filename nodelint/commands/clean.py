@@ -8,7 +8,7 @@ import sys
 import click
 
 from nodelint.base.printable import printable
-from nodelint.commands import CLEAN, UNUSABLE, echo, say
+from nodelint.commands._console import CLEAN, UNUSABLE, echo, say
 from nodelint.commands._help import GroupedCommand
 from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted

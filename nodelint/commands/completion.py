@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from nodelint.commands import echo
+from nodelint.commands._console import echo
 from nodelint.commands._help import GroupedCommand, WordChoice
 
 

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo_fitted,
-    echo_json,
     exclude,
     include,
     misread,
@@ -26,6 +21,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo_fitted, echo_json
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.base import project
-from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
+from nodelint.commands._console import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, repository

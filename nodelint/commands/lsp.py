@@ -7,7 +7,8 @@ import sys
 
 import click
 
-from nodelint.commands import now, stop
+from nodelint.commands import now
+from nodelint.commands._console import stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.files.safe_read import error_reason
 

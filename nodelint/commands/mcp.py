@@ -6,7 +6,7 @@ import os
 
 import click
 
-from nodelint.commands import stop
+from nodelint.commands._console import stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 

@@ -10,22 +10,17 @@ import click
 
 from nodelint.base.printable import screened
 from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
     discovered,
-    echo,
-    echo_json,
     exclude,
     include,
     output_format,
-    say,
     session_of,
     settings_over_paths,
     unread,
     unreadable,
     versions,
 )
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._help import GroupedCommand, WordChoice

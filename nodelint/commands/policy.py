@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import config_options, echo, session_of, settings_of, stop
+from nodelint.commands import config_options, session_of, settings_of
+from nodelint.commands._console import echo, stop
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._shell_completion import rule_names
 

@@ -11,23 +11,8 @@ import click
 
 from nodelint import __version__
 from nodelint.base.printable import printable
-from nodelint.commands import (
-    CLEAN,
-    LACKING,
-    TRY_AGAIN,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_json,
-    exclude,
-    now,
-    say,
-    settings_over_paths,
-    stop,
-    unread,
-    unreadable,
-    versions,
-)
+from nodelint.commands import discovered, exclude, now, settings_over_paths, unread, unreadable, versions
+from nodelint.commands._console import CLEAN, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.config.session import Session

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import config_options, echo, echo_json, output_format, say, session_of, settings_of, stop
+from nodelint.commands import config_options, output_format, session_of, settings_of
+from nodelint.commands._console import echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look
@@ -122,7 +123,7 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
 def _subject_named(subject: str) -> str:
     """The subject of that name, whatever its capitals; ends the run where there is none."""
     from nodelint.model.messages import did_you_mean
-    from nodelint.rule.definition import SUBJECTS
+    from nodelint.rule.classification import SUBJECTS
 
     known = {name.lower(): name for name in SUBJECTS}
     if subject.lower() not in known:

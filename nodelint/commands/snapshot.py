@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import (
-    CLEAN,
-    FOUND,
-    UNUSABLE,
-    echo,
-    echo_fitted,
-    echo_json,
-    exclude,
-    include,
-    now,
-    output_format,
-    stop,
-    versions,
-)
+from nodelint.commands import exclude, include, now, output_format, versions
+from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_fitted, echo_json, stop
 from nodelint.commands._help import WholeHelp
 from nodelint.commands._shell_completion import files
 

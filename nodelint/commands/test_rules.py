@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import CLEAN, FOUND, echo, session_of, settings_of, stop
+from nodelint.commands import session_of, settings_of
+from nodelint.commands._console import CLEAN, FOUND, echo, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted

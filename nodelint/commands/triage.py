@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    FOUND,
-    UNUSABLE,
-    discovered,
-    echo,
-    echo_json,
-    exclude,
-    output_format,
-    say,
-    settings_of,
-    stop,
-    unread,
-    unreadable,
-    versions,
-)
+from nodelint.commands import discovered, exclude, output_format, settings_of, unread, unreadable, versions
+from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand

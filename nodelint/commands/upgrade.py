@@ -9,23 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.base.budget import RUN
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    FOUND,
-    UNUSABLE,
-    config_options,
-    discovered,
-    echo,
-    echo_json,
-    exclude,
-    include,
-    say,
-    settings_over_paths,
-    stop,
-    unread,
-    unreadable,
-)
+from nodelint.commands import config_options, discovered, exclude, include, settings_over_paths, unread, unreadable
+from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags

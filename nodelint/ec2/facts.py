@@ -33,7 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from nodelint.ec2.catalog import Catalog, RegionPrices
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.catalog_prices import RegionPrices
 
 WORDS: dict[FactKind, str] = {
     "instance-types": "instance types",
@@ -226,7 +227,7 @@ class AwsFacts:
         days = [a.at[:10] for q, a in region.answers.items() if q.kind in PRICE_KINDS and a.found] if region else []
         if region is None or not days:
             return None
-        from nodelint.ec2.catalog import RegionPrices
+        from nodelint.ec2.catalog_prices import RegionPrices
 
         spot: dict[str, dict[str, float]] = {}
         for price in region.spot_prices.values():

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nodelint.ec2 import overhead
-from nodelint.ec2.catalog import Catalog, tables_alone
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.snapshot import Change, Network, Row
+from nodelint.ec2.type_names import tables_alone
 from nodelint.model.keys import (
     ACCELERATOR_COUNT,
     ARCH,
@@ -165,7 +166,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
     if arch is None or "hvm" not in _texts(info, "SupportedVirtualizationTypes"):
         return None
     tables = known if name in known else tables_alone()
-    limits = tables.network(name)
+    limits = tables.resources.network(name)
     network = _network(info, limits)
     labels = {
         INSTANCE_TYPE: name,
@@ -198,7 +199,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
         [labels.get(label) for label in LABELS],
         [resources.get(resource) for resource in RESOURCES],
         network,
-        [tables.price(name, region) for region in PRICED],
+        [tables.prices.on_demand(name, region) for region in PRICED],
     )
 
 

@@ -13,7 +13,8 @@ from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.packing import LaunchedNode, Packer, Packing, PodGroup, zone_spread
-from nodelint.fit.pods import ANTI_AFFINITY, Pod, pod_of
+from nodelint.fit.pod_terms import ANTI_AFFINITY
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit
@@ -323,14 +324,14 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
     if resolution is None:
         return "us-east-1", None
     region = resolution.price_region
-    return resolution.catalog.prices_are_of(region), resolution.catalog.prices_date(region)
+    return resolution.catalog.prices.region_for(region), resolution.catalog.prices.date(region)
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
     region = tree.pools[0].resolution.price_region if tree.pools else None
-    if region is not None and tree.pools[0].resolution.catalog.prices_are_of(region) != region:
+    if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
         yield f"no prices are known of {region}: those of us-east-1 stand in for them; `nodelint refresh` asks"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})
     if spot:

@@ -8,7 +8,8 @@ from functools import cache, cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, names_elsewhere
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_names import names_elsewhere
 from nodelint.karpenter.controller.syntax import label_value_fault
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, squash
 from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE

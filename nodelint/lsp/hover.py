@@ -259,7 +259,7 @@ def size_of(catalog: Catalog, name: str) -> str:
         parts.append(f"{int(memory) / 1024:g} GiB")
     if arch := catalog.label(name, ARCH):
         parts.append(arch)
-    price = catalog.price(name)
+    price = catalog.prices.on_demand(name)
     if price is not None:
         parts.append(f"{price:g} USD an hour on demand in us-east-1")
     return ", ".join(parts)

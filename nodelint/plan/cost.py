@@ -84,8 +84,8 @@ def cost_of_plan(
     if not costs and not _differ(before, after):
         return None
     catalogs = [side.catalog for pool in pools for side in (pool.after, pool.before) if side is not None]
-    date = catalogs[0].prices_date(region) if catalogs else None
-    used = catalogs[0].prices_are_of(region) if catalogs else "us-east-1"
+    date = catalogs[0].prices.date(region) if catalogs else None
+    used = catalogs[0].prices.region_for(region) if catalogs else "us-east-1"
     return PlanCost(costs, before, after, used, date, region)
 
 

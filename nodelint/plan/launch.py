@@ -102,6 +102,6 @@ def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
 
 
 def _find_cheapest(catalog: Catalog, types: TypeSet, region: str) -> Price | None:
-    prices = zip(types.select(catalog.prices(region)), catalog.names_in(types), strict=True)
+    prices = zip(types.select(catalog.prices.column(region)), catalog.names_in(types), strict=True)
     found = min(((price, name) for price, name in prices if price is not None), default=None)
     return None if found is None else Price(found[1], found[0])

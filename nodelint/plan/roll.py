@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
-from nodelint.fit.pods import Toleration
+from nodelint.fit.pod_terms import Toleration
 from nodelint.model.messages import counted
 
 TYPE_CHECKING = False
@@ -157,7 +157,7 @@ def _costs(
     if after is None:
         return None, None
     prices = [
-        after.catalog.price(claim.labels.get(INSTANCE_TYPE, ""), region)
+        after.catalog.prices.on_demand(claim.labels.get(INSTANCE_TYPE, ""), region)
         for claim in running
         if claim.labels.get(INSTANCE_TYPE, "") in after.catalog
     ]
@@ -182,7 +182,9 @@ def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | 
         for name in catalog.iterate_names(after.launchable)
         if all(a >= b for a, b in zip(_size(after, name), least, strict=True))
     )
-    return min((price for name in large if (price := catalog.price(name, region)) is not None), default=None)
+    return min(
+        (price for name in large if (price := catalog.prices.on_demand(name, region)) is not None), default=None
+    )
 
 
 def _size(after: Resolution, name: str) -> tuple[float, ...]:

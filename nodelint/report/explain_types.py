@@ -102,7 +102,7 @@ def rare_types(catalog: Catalog) -> TypeSet:
         metal = [n for n, name in enumerate(catalog.names) if "metal" in name.partition(".")[2]]
         found = TypeSet.from_positions(metal)
         for resource in _RARE:
-            found |= catalog.having_resource(resource)
+            found |= catalog.resources.having(resource)
         return found
 
     return catalog.remembered("rare types", find)

@@ -275,7 +275,7 @@ def _types(plan: PoolPlan) -> str:
 def _type(what: str, name: str, side: Resolution | None) -> str:
     assert side is not None  # the side that has the type
     labels = side.catalog.labels(name)
-    cost = side.catalog.price(name)
+    cost = side.catalog.prices.on_demand(name)
     cells = (
         what,
         name,

@@ -240,9 +240,9 @@ def _charts(resolution: Resolution) -> Iterator[str]:
     legend = " ".join(
         f"<span><b class='key {arch}'></b> {arch}: {count:,}</span>" for arch, count in counts.items() if count
     )
-    day = catalog.prices_date(resolution.region)
-    source = f"USD an hour on demand in {catalog.prices_are_of(resolution.region)}{f', of {day}' if day else ''}"
-    if resolution.region is not None and catalog.prices_are_of(resolution.region) != resolution.region:
+    day = catalog.prices.date(resolution.region)
+    source = f"USD an hour on demand in {catalog.prices.region_for(resolution.region)}{f', of {day}' if day else ''}"
+    if resolution.region is not None and catalog.prices.region_for(resolution.region) != resolution.region:
         source += f", as none are known of {resolution.region}"
     if without:
         source += f"; the price of {counted(without, 'type')} is not known"

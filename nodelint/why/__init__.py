@@ -157,7 +157,7 @@ class _Examiners:
         launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
         recent = (state for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
         recent_ids = frozenset(id(state) for state in recent)
-        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored)
+        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored is True)
         facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(self._dump, known.complete_kinds)))
         consolidation = Consolidation(self._rules, fleet, facts)
         return Examiner(self._rules, consolidation, self._events, known.places, frozenset(own))
@@ -210,7 +210,7 @@ def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> It
     catalog = resolutions[0].catalog
     regions = sorted({state.region for state in cluster.nodes if state.claim is not None and state.region})
     for region in regions:
-        used, day = catalog.prices_are_of(region), catalog.prices_date(region)
+        used, day = catalog.prices.region_for(region), catalog.prices.date(region)
         of_day = f" of {day}" if day is not None else ""
         if used == region:
             yield f"prices: on demand in {region}{of_day}"

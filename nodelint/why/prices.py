@@ -100,7 +100,7 @@ def compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_s
     if not compared.known or compared.price is None or compared.code.startswith("spot-"):
         return compared
     catalog = new.pool.pool.resolution.catalog
-    if all(catalog.prices_are_of(state.region) == state.region for state in states):
+    if all(catalog.prices.region_for(state.region) == state.region for state in states):
         return compared
     # Prices of another region: those of one family are to each other as they are there, those of others need not be.
     found = prices.list_prices(new.pool.pool.resolution, states[0].region)

@@ -48,19 +48,19 @@ class TestNetworkLimitsOfARelease:
         self, name: str, release: str, pod_enis: str | None, addresses: int | None
     ) -> None:
         catalog = CATALOG.for_release(Version.parse(release))
-        assert catalog.resources(name).get("vpc.amazonaws.com/pod-eni") == pod_enis
-        assert catalog.quantities("vpc.amazonaws.com/pod-eni")[catalog.names.index(name)] == pod_enis
-        assert catalog.addresses_per_interface(name) == addresses
+        assert catalog.resources.amounts(name).get("vpc.amazonaws.com/pod-eni") == pod_enis
+        assert catalog.resources.column("vpc.amazonaws.com/pod-eni")[catalog.names.index(name)] == pod_enis
+        assert catalog.resources.addresses_per_interface(name) == addresses
 
     def test_older_tables_have_fewer_types(self) -> None:
         releases = [Version.parse(release) for release in ("1.0.8", "1.6.8", "1.9.2", "1.14.1")]
-        having = [len(CATALOG.for_release(r).having_resource("vpc.amazonaws.com/pod-eni")) for r in releases]
+        having = [len(CATALOG.for_release(r).resources.having("vpc.amazonaws.com/pod-eni")) for r in releases]
         assert having == sorted(set(having))
 
     def test_what_ec2_says_is_the_same_in_every_release(self) -> None:
         old = CATALOG.for_release(Version(1, 0, 8))
-        assert old.network("c8i.large") == CATALOG.network("c8i.large")
-        assert old.resources("c8i.large")["pods"] == CATALOG.resources("c8i.large")["pods"]
+        assert old.resources.network("c8i.large") == CATALOG.resources.network("c8i.large")
+        assert old.resources.amounts("c8i.large")["pods"] == CATALOG.resources.amounts("c8i.large")["pods"]
 
 
 class TestWhatIsInIt:
@@ -140,34 +140,34 @@ class TestWhatIsInIt:
 
     def test_resources_are_kubernetes_quantities(self) -> None:
         for name in CATALOG:
-            resources = CATALOG.resources(name)
+            resources = CATALOG.resources.amounts(name)
             assert {"cpu", "memory", "pods", "ephemeral-storage"} <= resources.keys()
             assert all(re.fullmatch(r"[1-9][0-9]*(m|Ki|Mi|Gi|Ti)?", q) for q in resources.values())
-        assert CATALOG.resources("c5.large")["cpu"] == "1930m"
+        assert CATALOG.resources.amounts("c5.large")["cpu"] == "1930m"
 
     def test_network_limits(self) -> None:
-        known = [limits for limits in map(CATALOG.network, CATALOG) if limits is not None]
+        known = [limits for limits in map(CATALOG.resources.network, CATALOG) if limits is not None]
         assert len(known) == 1300
         assert all(limits.trunking or not limits.branches for limits in known)
         assert all(limits.interfaces == limits.cards[0] or len(limits.cards) > 1 for limits in known)
-        large = CATALOG.network("c5.large")
+        large = CATALOG.resources.network("c5.large")
         assert large is not None
         assert (large.interfaces, large.ipv4_per_interface, large.cards) == (3, 10, (3,))
 
     def test_prices(self) -> None:
-        assert CATALOG.price("c5.large") == CATALOG.price("c5.large", "eu-west-1") == 0.085
-        assert CATALOG.price("c5.large", "us-gov-west-1") == 0.102
-        assert CATALOG.price("a1.large", "us-gov-east-1") is None
-        assert CATALOG.price("c5.large", "cn-north-1") is None
-        assert all(price is None or price > 0 for price in map(CATALOG.price, CATALOG))
+        assert CATALOG.prices.on_demand("c5.large") == CATALOG.prices.on_demand("c5.large", "eu-west-1") == 0.085
+        assert CATALOG.prices.on_demand("c5.large", "us-gov-west-1") == 0.102
+        assert CATALOG.prices.on_demand("a1.large", "us-gov-east-1") is None
+        assert CATALOG.prices.on_demand("c5.large", "cn-north-1") is None
+        assert all(price is None or price > 0 for price in map(CATALOG.prices.on_demand, CATALOG))
 
     def test_what_is_not_in_it(self) -> None:
         assert "c5.huge" not in CATALOG
         assert not CATALOG.only("c5.huge")
         assert CATALOG.label("c5.huge", CPU) is None
-        assert CATALOG.labels("c5.huge") == CATALOG.resources("c5.huge") == {}
-        assert CATALOG.network("c5.huge") is None
-        assert CATALOG.price("c5.huge") is None
+        assert CATALOG.labels("c5.huge") == CATALOG.resources.amounts("c5.huge") == {}
+        assert CATALOG.resources.network("c5.huge") is None
+        assert CATALOG.prices.on_demand("c5.huge") is None
 
 
 class TestSets:
@@ -351,7 +351,7 @@ def own(name: str) -> Row:
     return (
         name,
         [CATALOG.label(name, label) for label in LABELS],
-        [CATALOG.resources(name).get(resource) for resource in RESOURCES],
+        [CATALOG.resources.amounts(name).get(resource) for resource in RESOURCES],
         None,
         [None],
     )
@@ -381,13 +381,13 @@ class TestTogetherWithASnapshot:
         assert both.names == CATALOG.names
         for name in CATALOG.names[::7]:
             assert both.labels(name) == CATALOG.labels(name)
-            assert both.resources(name) == CATALOG.resources(name)
-            assert both.network(name) == CATALOG.network(name)
-            assert both.price(name) == CATALOG.price(name)
-            assert both.price(name, "us-gov-west-1") == CATALOG.price(name, "us-gov-west-1")
+            assert both.resources.amounts(name) == CATALOG.resources.amounts(name)
+            assert both.resources.network(name) == CATALOG.resources.network(name)
+            assert both.prices.on_demand(name) == CATALOG.prices.on_demand(name)
+            assert both.prices.on_demand(name, "us-gov-west-1") == CATALOG.prices.on_demand(name, "us-gov-west-1")
         for name in CATALOG.names[1::7]:
             assert both.labels(name) == CATALOG.labels(name)
-            assert both.resources(name) == CATALOG.resources(name)
+            assert both.resources.amounts(name) == CATALOG.resources.amounts(name)
 
     def test_its_row_counts_and_its_prices_and_limits_where_it_has_them(self) -> None:
         name, labels, resources, _, _ = own("m5.large")
@@ -395,11 +395,14 @@ class TestTogetherWithASnapshot:
         resources[RESOURCES.index("memory")] = "1Gi"
         both = CATALOG.extended(brought((name, labels, resources, [9, 8, False, 0, [9]], [0.5])))
         assert both.label(name, HYPERVISOR) == "xen"
-        assert both.resources(name)["memory"] == "1Gi"
-        network = both.network(name)
+        assert both.resources.amounts(name)["memory"] == "1Gi"
+        network = both.resources.network(name)
         assert network is not None
         assert (network.interfaces, network.cards) == (9, (9,))
-        assert (both.price(name, "eu-west-3"), both.price(name)) == (0.5, CATALOG.price(name))
+        assert (both.prices.on_demand(name, "eu-west-3"), both.prices.on_demand(name)) == (
+            0.5,
+            CATALOG.prices.on_demand(name),
+        )
         assert both.label("m5.xlarge", HYPERVISOR) == "nitro"
 
     def test_a_type_that_only_it_has_is_selected_like_others(self) -> None:
@@ -408,7 +411,7 @@ class TestTogetherWithASnapshot:
         both = CATALOG.extended(brought(("m99.large", labels, resources, None, prices)))
         assert len(both) == len(CATALOG) + 1
         assert selected(FAMILY, "In", "m99", catalog=both) == {"m99.large"}
-        assert (both.network("m99.large"), both.price("m99.large")) == (None, None)
+        assert (both.resources.network("m99.large"), both.prices.on_demand("m99.large")) == (None, None)
         assert list(both.names) == sorted(both.names)
         assert "m99.large" not in CATALOG
 

@@ -144,7 +144,7 @@ class TestAsOnKarpentersPage:
         for name, _, quantities, _, _ in rows:
             if name not in CATALOG:
                 continue
-            published = CATALOG.resources(name)
+            published = CATALOG.resources.amounts(name)
             found = {k: q for k, q in zip(RESOURCES, quantities, strict=True) if q is not None}
             if name in CARDS_SINCE:
                 _, cards = CARDS_SINCE[name]
@@ -159,9 +159,9 @@ class TestAsOnKarpentersPage:
         for name, _, _, limits, prices in rows:
             if name not in CATALOG:
                 continue
-            assert prices == [CATALOG.price(name, region) for region in PRICED]
+            assert prices == [CATALOG.prices.on_demand(name, region) for region in PRICED]
             assert limits is not None
-            published = CATALOG.network(name)
+            published = CATALOG.resources.network(name)
             if published is None:
                 assert limits[2:4] == [False, 0]
                 continue
@@ -213,7 +213,7 @@ class TestWhatMotoLacks:
             EbsInfo={"EbsOptimizedSupport": "default", "EbsOptimizedInfo": {"MaximumBandwidthInMbps": ebs}},
         )
         assert labels(item) == CATALOG.labels(f"g4ad.{size}")
-        assert resources(item) == CATALOG.resources(f"g4ad.{size}")
+        assert resources(item) == CATALOG.resources.amounts(f"g4ad.{size}")
 
     def test_gaudi_is_a_gpu_and_a_resource_of_its_own(self) -> None:
         item = info(

@@ -76,9 +76,9 @@ def test_what_came_over_the_wire_is_what_karpenters_page_says(nodelint: Run, tmp
     assert brought.names == FEW
     for name in FEW:
         assert brought.labels(name) == known.labels(name)
-        assert brought.resources(name) == known.resources(name)
-        assert brought.network(name) == known.network(name)
-        assert brought.price(name) == known.price(name)
+        assert brought.resources.amounts(name) == known.resources.amounts(name)
+        assert brought.resources.network(name) == known.resources.network(name)
+        assert brought.prices.on_demand(name) == known.prices.on_demand(name)
 
 
 def test_a_type_without_a_known_price_is_said_to_have_none(nodelint: Run, tmp_path: Path, region: Front) -> None:

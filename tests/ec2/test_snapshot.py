@@ -204,7 +204,7 @@ def test_a_file_is_loaded_as_a_catalogue(tmp_path: Path) -> None:
     assert catalog.names == ("x1.large", "x1.xlarge")
     assert (catalog.origin, catalog.date) == ("made for a test", "2026-01-02")
     assert catalog.label("x1.xlarge", "karpenter.k8s.aws/instance-cpu") is None
-    assert catalog.price("x1.xlarge") is None
+    assert catalog.prices.on_demand("x1.xlarge") is None
     with pytest.raises(OSError, match="absent"):
         Catalog.load(tmp_path / "absent.json")
 

@@ -75,7 +75,7 @@ def cost_of(nodelint: Run, here: Path, *manifests: str) -> dict[str, Any]:
 
 
 def price(name: str) -> float:
-    found = Catalog.bundled().price(name)
+    found = Catalog.bundled().prices.on_demand(name)
     assert found is not None
     return found
 

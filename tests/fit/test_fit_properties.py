@@ -90,7 +90,7 @@ class Model:
         return found
 
     def allocatable(self, name: str) -> dict[str, float]:
-        has = self.catalog.resources(name)
+        has = self.catalog.resources.amounts(name)
         cpus = int(self.catalog.label(name, f"{K}instance-cpu") or 0)
         mib = int(self.catalog.label(name, f"{K}instance-memory") or 0)
         mib -= 64 if self.catalog.label(name, "kubernetes.io/arch") == "arm64" else 0

@@ -89,8 +89,8 @@ def test_what_is_lost_on_the_way_is_told_in_the_funnel() -> None:
 def test_the_cheapest_are_ordered_by_price_and_ties_count_as_one() -> None:
     found = run(line(FAMILY, "In", "m5", "m5a", "c5"))
     four = CATALOG.names_in(found.cheapest(4))
-    prices: list[Any] = sorted(CATALOG.price(name) for name in CATALOG.names_in(found.candidates))
-    assert max(CATALOG.price(name) or 0 for name in four) == prices[3]
+    prices: list[Any] = sorted(CATALOG.prices.on_demand(name) for name in CATALOG.names_in(found.candidates))
+    assert max(CATALOG.prices.on_demand(name) or 0 for name in four) == prices[3]
     assert len(four) == sum(price <= prices[3] for price in prices)
     assert found.cheapest(1000) == found.candidates
 

@@ -24,7 +24,7 @@ def lost(alias: str = "al2023@latest", pool: dict[str, Any] | None = None, **spe
 
 
 def published(name: str, resource: str) -> int:
-    return billionths(CATALOG.resources(name).get(resource, "0"))
+    return billionths(CATALOG.resources.amounts(name).get(resource, "0"))
 
 
 MICRO = {"t1.micro", "t2.micro", "t2.nano", "t3.micro", "t3.nano", "t3a.micro", "t3a.nano", "t4g.micro", "t4g.nano"}
@@ -42,7 +42,7 @@ def test_kube_reserved_takes_the_place_of_what_the_kubelet_keeps_by_itself(memor
     expected = {
         name
         for name in CATALOG
-        if published(name, "memory") + (255 + 11 * int(CATALOG.resources(name)["pods"])) * billionths("1Mi")
+        if published(name, "memory") + (255 + 11 * int(CATALOG.resources.amounts(name)["pods"])) * billionths("1Mi")
         < billionths(memory)
     }
     assert lost(kubelet={"kubeReserved": {"memory": memory}}) == expected - set(CATALOG.names_in(of_family("a1")))
@@ -109,10 +109,10 @@ def test_an_interface_for_efa_only_has_no_addresses_for_pods() -> None:
     assert "c6gn.16xlarge" in lost(**reserved)
     assert "c6gn.16xlarge" not in both
     # How many addresses c9g has is published for no interface: nothing is taken away by what cannot be known.
-    assert CATALOG.network("c9g.48xlarge") is None
+    assert CATALOG.resources.network("c9g.48xlarge") is None
     assert "c9g.48xlarge" not in both
     # That a smaller one has no EFA interface is.
-    assert CATALOG.network("c9g.16xlarge") is None
+    assert CATALOG.resources.network("c9g.16xlarge") is None
     assert "c9g.16xlarge" in both
 
 

@@ -190,7 +190,7 @@ def test_max_pods_is_what_the_published_page_says() -> None:
     """The page is made for AL2023 and default settings; types without published network limits are not judged."""
     found = node_class("{maxPods: max_pods - 1000000}")
     for name in CATALOG:
-        expected = int(CATALOG.resources(name)["pods"]) if CATALOG.network(name) else None
+        expected = int(CATALOG.resources.amounts(name)["pods"]) if CATALOG.resources.network(name) else None
         assert pods(found, name) == expected, name
 
 

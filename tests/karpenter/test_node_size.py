@@ -25,7 +25,7 @@ def sizes(alias: str = "al2023@v20250403", karpenter: str = "1.14.1", **spec: An
 def test_by_default_it_is_what_the_controller_published_for_every_type() -> None:
     found = sizes()
     for name in CATALOG.names:
-        published = {resource: billionths(amount) for resource, amount in CATALOG.resources(name).items()}
+        published = {resource: billionths(amount) for resource, amount in CATALOG.resources.amounts(name).items()}
         left = found.of_type(name).allocatable
         assert {r: left[r] for r in published} == published, name
 

@@ -407,7 +407,7 @@ def test_network_interfaces() -> None:
     assert not first.complete
     two_cards = left((0, 0, "interface"), (1, 0, "interface"))
     for name in names(two_cards, two_cards.candidates):
-        network = CATALOG.network(name)
+        network = CATALOG.resources.network(name)
         assert network is None or len(network.cards) > 1
     assert "m5.large" not in names(two_cards, two_cards.candidates)
     assert "p5.48xlarge" in names(two_cards, two_cards.candidates)

@@ -142,7 +142,7 @@ def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
 
 def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[str, Any]:
     """Return the variables of an instance type; None for what follows from network limits that are not known."""
-    limits = catalog.network(name)
+    limits = catalog.resources.network(name)
     cards = limits.cards if limits is not None else ()
     vcpus = int(catalog.label(name, CPU) or 0)
     stated = node_class.node.find("spec", "kubelet", "maxPods")

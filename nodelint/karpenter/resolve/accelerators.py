@@ -56,7 +56,7 @@ def having_any_device(catalog: Catalog) -> TypeSet:
 
 def having_device(device: str, catalog: Catalog) -> TypeSet:
     """Return the types of whose resource Karpenter counts at least one."""
-    return catalog.having_resource(device)
+    return catalog.resources.having(device)
 
 
 def first_neuron(catalog: Catalog) -> TypeSet:
@@ -80,7 +80,7 @@ def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
 
 
 def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
-    priced = zip(types.select(catalog.prices()), catalog.names_in(types), strict=True)
+    priced = zip(types.select(catalog.prices.column()), catalog.names_in(types), strict=True)
     return [(price, name) for price, name in priced if price is not None]
 
 
@@ -134,7 +134,7 @@ def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | 
     cheapest: dict[tuple[str | None, str | None], tuple[float, str]] = {}
     cpus, memory = catalog.column(CPU), catalog.column(MEMORY)
     shapes = catalog.remembered("shapes of types", lambda: list(zip(cpus, memory, strict=True)))
-    columns = (catalog.prices(), catalog.names, shapes)
+    columns = (catalog.prices.column(), catalog.names, shapes)
     for price, name, shape in zip(*(types.select(column) for column in columns), strict=True):
         if price is not None and (shape not in cheapest or (price, name) < cheapest[shape]):
             cheapest[shape] = price, name

@@ -62,12 +62,12 @@ class NodeCapacity:
             return self._storage(name)
         if resource == EFA:
             return self._efas(name)
-        return quantities.billionths(self._view.resources(name).get(resource, "0"))
+        return quantities.billionths(self._view.resources.amounts(name).get(resource, "0"))
 
     def amounts(self, resource: str) -> list[int | None]:
         """Return how much of a resource each type has, in the order of names."""
         view = self._view
-        deciding: Sequence[Sequence[object]] = (view.quantities(resource),)
+        deciding: Sequence[Sequence[object]] = (view.resources.column(resource),)
         if resource == "pods":
             deciding = self._pods.deciding if self._pods is not None else deciding
         elif resource in _DECIDING:
@@ -116,7 +116,7 @@ class NodeCapacity:
             return None
         interfaces = efa_only(self._spec, self._view)
         if interfaces is None:
-            return quantities.billionths(self._view.resources(name).get(EFA, "0"))
+            return quantities.billionths(self._view.resources.amounts(name).get(EFA, "0"))
         return None if any(kind is UNKNOWN for _, kind in interfaces) else len(interfaces) * ONE
 
 
@@ -138,7 +138,7 @@ class PodCount:
         """Return what of types decides about their pods, in the order of names."""
         if self._taken or not self._interfaces_known:
             return (self._view.names,)
-        return self._view.quantities("pods"), self._view.column(CPU)
+        return self._view.resources.column("pods"), self._view.column(CPU)
 
     def most(self, name: str) -> int | None:
         """Return what Karpenter counts as `pods`; None where a setting or an interface cannot be known."""
@@ -153,10 +153,10 @@ class PodCount:
 
     def addresses(self, name: str) -> int | None:
         """Return the pods for which the interfaces of a type have addresses."""
-        published = int(self._view.resources(name).get("pods", "0"))
+        published = int(self._view.resources.amounts(name).get("pods", "0"))
         if not self._taken and self._interfaces_known:
             return published
-        network = self._view.network(name)
+        network = self._view.resources.network(name)
         if network is None or not self._interfaces_known or not network.cards:
             return None
         usable = max(network.cards[0] - self._taken, 0)

@@ -53,7 +53,7 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
     if limit.resource == "memory":
         types &= _larger(catalog, MEMORY, amount // _MIB)
     elif limit.resource not in OF_CLASS and amount >= 0:
-        types &= catalog.having_resource(limit.resource)  # the others have none of it
+        types &= catalog.resources.having(limit.resource)  # the others have none of it
     capacity = resolution.capacity
 
     def exceeds(name: str) -> bool:
@@ -77,7 +77,7 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
 
 def _counting(limits: Iterable[Limit], catalog: Catalog) -> list[Limit]:
     """Return the limits that may keep a type out: a limit of a resource that no type has keeps none out."""
-    of_types = {"cpu", "memory", *OF_CLASS, *catalog.resource_names}
+    of_types = {"cpu", "memory", *OF_CLASS, *catalog.resources.names}
     return [
         limit for limit in limits if limit.resource in of_types or (limit.amount is not None and limit.amount < 0)
     ]
@@ -154,7 +154,7 @@ def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, 
     """Return what a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
     found = []
     for name, price, (cpus, _) in zip(
-        catalog.names_in(types), types.select(catalog.prices()), types.select(_sizes(catalog)), strict=True
+        catalog.names_in(types), types.select(catalog.prices.column()), types.select(_sizes(catalog)), strict=True
     ):
         if price is not None and cpus and amount >= cpus * ONE:
             found.append((amount // (cpus * ONE) * price, name))
@@ -271,7 +271,7 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
         small, large = shapes.extremes[at]
         share = _COUNTED if at else 1
         for found, (size, name), part in ((most, small, share), (fewest, large, 1)):
-            price, nodes = catalog.price(name), int(total / (size * part))
+            price, nodes = catalog.prices.on_demand(name), int(total / (size * part))
             cost = None if price is None else price * nodes
             found.append(Reach(limit, nodes, name, f"{size / 1024:g}Gi" if at else str(size), cost))
     amounts = {limit.resource: limit.amount or 0 for limit in counted}
@@ -300,7 +300,9 @@ def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, 
     cpus = catalog.distinct(CPU, types)
     if len(cpus) != 1 or not all(sizes.values()):
         return None
-    name = max(sizes, key=lambda resource: (sizes[resource], -(catalog.price(resource) or float("inf")), resource))
+    name = max(
+        sizes, key=lambda resource: (sizes[resource], -(catalog.prices.on_demand(resource) or float("inf")), resource)
+    )
     nodes = int(total / sizes[name])
     allowed = int((cpu.amount or 0) / (int(*cpus) * ONE))
     if nodes * 2 > allowed or total - nodes * sizes[name] >= min(sizes.values()):

@@ -131,7 +131,7 @@ class NodeSizes:
         place = self._view.place(name)
         if place is None:
             return NodeSize({}, {})
-        own = dict.fromkeys((*_SIZED, *self._view.resources(name), *self._brought.get(name, ())))
+        own = dict.fromkeys((*_SIZED, *self._view.resources.amounts(name), *self._brought.get(name, ())))
         if self._addresses_of(name) is not None:
             own[_ADDRESSES] = None
         columns = {resource: self._column(resource) for resource in own}
@@ -206,7 +206,7 @@ class NodeSizes:
         """Return the IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
         if self._family["pods"] is None or self._view.label(name, OS) != "windows":
             return None
-        addresses = self._view.addresses_per_interface(name)
+        addresses = self._view.resources.addresses_per_interface(name)
         return (addresses - 1 if addresses is not None else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str | None]:
@@ -232,7 +232,7 @@ class NodeSizes:
         """
         brought = {resource for amounts in self._brought.values() for resource in amounts}
         below: set[int] = set()
-        for resource in {*_SIZED, _ADDRESSES, *self._view.resource_names, *brought}:
+        for resource in {*_SIZED, _ADDRESSES, *self._view.resources.names, *brought}:
             amounts = self._column(resource).allocatable
             if amounts and min(amounts) < 0:
                 below.update(place for place, amount in enumerate(amounts) if amount < 0)

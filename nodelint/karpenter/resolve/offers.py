@@ -149,9 +149,9 @@ def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
             wanted.append((numbers[0], numbers[1]))
 
     def lacks(name: str) -> bool:
-        if efa_only > int(view.resources(name).get("vpc.amazonaws.com/efa", "0")):
+        if efa_only > int(view.resources.amounts(name).get("vpc.amazonaws.com/efa", "0")):
             return True
-        network = view.network(name)
+        network = view.resources.network(name)
         cards = network.cards if network is not None else ()
         return bool(cards) and any(card >= len(cards) or device >= cards[card] for card, device in wanted)
 

@@ -1,0 +1,71 @@
+"""What instance types cost, by region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.ec2.label_columns import LabelColumns
+from nodelint.ec2.snapshot import Snapshot
+
+_PRICES = "on-demand prices"
+"""What the sources of prices call them."""
+
+
+class RegionPrices(NamedTuple):
+    """What a region answered about prices: of what day, USD an hour by type, and those of spot by type and zone."""
+
+    region: str
+    date: str
+    on_demand: Mapping[str, float]
+    spot: Mapping[str, Mapping[str, float]]
+
+
+class CatalogPrices:
+    """The prices of the types of a catalogue: those that a region answered, else those of the snapshot."""
+
+    __slots__ = ("_on_demand", "_snapshot", "_written", "answered")
+
+    def __init__(self, snapshot: Snapshot, written: LabelColumns, answered: RegionPrices | None) -> None:
+        self._snapshot = snapshot
+        self._written = written
+        self.answered = answered
+        self._on_demand: tuple[float | None, ...] | None = None
+
+    def on_demand(self, name: str, region: str = "us-east-1") -> float | None:
+        """On-demand price in USD per hour; None where none is known.
+
+        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a
+        Chinese region has none, for those are not in USD.
+        """
+        position = self._written.positions.get(name)
+        return None if position is None else self.column(region)[position]
+
+    def column(self, region: str = "us-east-1") -> tuple[float | None, ...]:
+        """The price of each type, in the order of names: what `TypeSet.select` takes."""
+        answered = self.answered
+        if answered is not None and self._is_answered(region):
+            if self._on_demand is None:
+                self._on_demand = tuple(map(answered.on_demand.get, self._written.names))
+            return self._on_demand
+        regions = self._snapshot.priced
+        if region.startswith("cn-") or not regions:
+            return (None,) * len(self._written.names)
+        return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
+
+    def region_for(self, region: str | None) -> str:
+        """The region whose prices stand for those of a region, or of an unknown one."""
+        known = region is not None and (region in self._snapshot.priced or self._is_answered(region))
+        return region if known and region is not None else "us-east-1"
+
+    def _is_answered(self, region: str | None) -> bool:
+        answered = self.answered
+        return answered is not None and answered.region == region and bool(answered.on_demand)
+
+    def date(self, region: str | None) -> str | None:
+        """The day that the prices of a region are of; None where no source of them states one."""
+        if self.answered is not None and self._is_answered(region):
+            return self.answered.date
+        of_gov = self.region_for(region).startswith("us-gov-")
+        days = [s.date for s in self._snapshot.sources if s.facts == _PRICES and ("us_gov" in s.origin) == of_gov]
+        return max(days, default=None)

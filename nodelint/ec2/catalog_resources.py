@@ -1,0 +1,102 @@
+"""What nodes of instance types have of each resource, and their network limits, by release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from nodelint.data import table
+from nodelint.ec2.label_columns import LabelColumns
+from nodelint.ec2.snapshot import Network, Snapshot
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.model.keys import POD_ENI
+from nodelint.model.releases import NEWEST, Version
+
+
+class CatalogResources:
+    """The resources of the types of a catalogue, as a release of Karpenter has them."""
+
+    __slots__ = ("_having", "_snapshot", "_version", "_written")
+
+    def __init__(self, snapshot: Snapshot, written: LabelColumns, release: Version) -> None:
+        self._snapshot = snapshot
+        self._written = written
+        self._version = release
+        self._having: dict[str, TypeSet] = {}
+
+    def amounts(self, name: str) -> dict[str, str]:
+        """Kubernetes quantities that are left on a node with the AL2023 family and default settings."""
+        position = self._written.positions.get(name)
+        if position is None:
+            return {}
+        columns = self._written.columns
+        quantities = dict(zip(self._snapshot.resources, columns.quantities_of(position), strict=True))
+        if name in self._network_changes:
+            quantities[POD_ENI] = self._pod_enis(name)
+        return {resource: quantity for resource, quantity in quantities.items() if quantity is not None}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The resources of which some type has some."""
+        return tuple(self._snapshot.resources)
+
+    def column(self, resource: str) -> tuple[str | None, ...]:
+        """How much of a resource each type has, in the order of names: what `amounts` says of one type."""
+        if resource not in self._snapshot.resources:
+            return (None,) * len(self._written.names)
+        written = self._written.columns.quantities(self._snapshot.resources.index(resource))
+        changes = self._network_changes if resource == POD_ENI else {}
+        if not changes:
+            return written
+        pairs = zip(self._written.names, written, strict=True)
+        return tuple([self._pod_enis(name) if name in changes else quantity for name, quantity in pairs])
+
+    def having(self, resource: str) -> TypeSet:
+        """The types that have some of a resource."""
+        if resource not in self._snapshot.resources:
+            return NONE
+        found = self._having.get(resource)
+        if found is None:
+            positions = [n for n, quantity in enumerate(self.column(resource)) if quantity not in (None, "0")]
+            found = self._having[resource] = TypeSet.from_positions(positions)
+        return found
+
+    @property
+    def _network_changes(self) -> Mapping[str, list[int] | None]:
+        """The types whose network limits the release's own table lacks (None) or has otherwise.
+
+        Each with the IPv4 addresses of an interface and its branch interfaces.
+        """
+        return _network_changes(self._version) if self._version < NEWEST else {}
+
+    def _pod_enis(self, name: str) -> str | None:
+        """The branch interfaces that the release gives a type whose limits differ; None where it gives none."""
+        limits = self._network_changes[name]
+        return str(limits[1]) if limits is not None and limits[1] else None
+
+    def addresses_per_interface(self, name: str) -> int | None:
+        """The IPv4 addresses of an interface by the release's own table; None where the table lacks the type."""
+        if name in self._network_changes:
+            limits = self._network_changes[name]
+            return None if limits is None else limits[0]
+        network = self.network(name)
+        return None if network is None else network.ipv4_per_interface
+
+    def network(self, name: str) -> Network | None:
+        """The VPC limits of a type, whatever the release; None where none are published."""
+        position = self._written.positions.get(name)
+        limits = None if position is None else self._written.columns.network(position)
+        if limits is None:
+            return None
+        interfaces, addresses, trunking, branches, cards = limits
+        return Network(interfaces, addresses, trunking, branches, tuple(cards))
+
+
+@cache
+def _network_changes(release: Version) -> Mapping[str, list[int] | None]:
+    """The network limits that a release's own table has otherwise than the newest one, by instance type."""
+    found: dict[str, list[int] | None] = {}
+    for change in table("network_limits")["changes"]:  # newest first: the older one has the last word
+        if release < Version.parse(change["before"]):
+            found |= change["limits"]
+    return found

@@ -1,0 +1,154 @@
+"""Names of instance types and families that the catalogue lacks: sold elsewhere, newer, or ended by AWS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+
+from nodelint.data import DATA, table
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE
+from nodelint.model.keys import CATEGORY, FAMILY, GENERATION, INSTANCE_TYPE, SIZE
+from nodelint.model.requirement import Requirement
+
+MAC = ("mac1", "mac2", "mac-")
+"""How the names of mac types begin. Karpenter asks EC2 for x86_64 and arm64 only, so that it never has these."""
+
+
+@cache
+def tables_alone() -> Catalog:
+    """The types that the controller's tables know and the catalogue lacks: no region that was asked offers them.
+
+    They are sold elsewhere, or were. Of labels they have the bandwidth alone.
+    """
+    return Catalog.load(f"{DATA}/tables.json")
+
+
+def named_elsewhere(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
+    """The types or families among some values that the catalogue lacks, and Karpenter's tables or EC2 know."""
+    unknown = _unknown_names(key, values, catalog)
+    return [value for value in unknown if value in names_elsewhere(key)] if unknown else []
+
+
+def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
+    """Those of the values of a key for types or families that the catalogue lacks; none for another key."""
+    if key not in (INSTANCE_TYPE, FAMILY):
+        return []
+    known = catalog.values(key)
+    return [value for value in values if value not in known]
+
+
+@cache
+def names_elsewhere(key: str) -> frozenset[str]:
+    """The types or families that Karpenter's tables or EC2 know; none for other keys."""
+    if key not in (INSTANCE_TYPE, FAMILY):
+        return frozenset()
+    from nodelint.ec2.api_names import api_types
+
+    names: Iterable[str] = (*tables_alone(), *api_types())
+    names = [name for name in names if not name.startswith(MAC)]
+    return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
+
+
+_SIZE_OF_NUMBER = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
+_NAME = re.compile(r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})")
+"""Karpenter's own expression for the category and the generation in a type's name."""
+NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
+"""The labels that follow from a type's name."""
+
+
+def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes: Collection[str] = ()) -> str | None:
+    """Return a type that is newer than the catalogue and whose name meets the requirements; None if there is none.
+
+    EC2 knows such a type by name. Types of `not_sizes` do not count: EKS Auto Mode launches no small ones. Only
+    labels that follow from the name are compared; what else is asked for must leave some type of the catalogue, or it
+    leaves
+    nothing of any.
+    """
+    every = tuple(requirements)
+    if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
+        return None
+    by_name = [requirement for requirement in every if requirement.key in NAME_KEYS]
+    from nodelint.ec2.api_names import api_types
+
+    known = api_types()
+    return next(
+        (
+            name
+            for name, labels in catalog.remembered(("newer", known), lambda: _newer_types(catalog, known)).items()
+            if by_name
+            and labels[SIZE] not in not_sizes
+            and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
+        ),
+        None,
+    )
+
+
+def is_newer_name(name: str, catalog: Catalog) -> bool:
+    """Whether a type or family may be newer than the catalogue: of a category that has no later generation.
+
+    A family of the generation before may still get sizes.
+    """
+    found = _NAME.fullmatch(name if "." in name else f"{name}.large")
+    if found is None:
+        return False
+    known = catalog.values(CATEGORY).get(found[1], NONE)
+    newest = max((int(value) for value in catalog.distinct(GENERATION, known)), default=None)
+    if newest is None:
+        return False
+    family = name.partition(".")[0]
+    gets_sizes = _SIZE_OF_NUMBER.fullmatch(found[3]) is not None and family in catalog.values(FAMILY)
+    return int(found[2]) >= newest - int("." in name and gets_sizes)
+
+
+_SHAPE_OF_FAMILY = re.compile(r"[a-z]{1,3}[0-9]{1,2}[a-z]{0,5}(?:-[a-z0-9]{1,12})?")
+_SHAPE_OF_SIZE = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
+
+
+def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
+    """Return whether a size, family or type has the shape of one that AWS may add: of a new size or category.
+
+    `is_newer_name` knows those of categories that the catalogue has.
+    """
+    if key == SIZE:
+        return _SHAPE_OF_SIZE.fullmatch(value) is not None
+    family, dot, size = value.partition(".")
+    if _SHAPE_OF_FAMILY.fullmatch(family) is None or (dot and _SHAPE_OF_SIZE.fullmatch(size) is None):
+        return False
+    category = _NAME.fullmatch(f"{family}.large")
+    return category is not None and not catalog.values(CATEGORY).get(category[1], NONE)
+
+
+def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
+    found = {}
+    for name in sorted(known):
+        parts = _NAME.fullmatch(name)
+        if parts is not None and name not in catalog and is_newer_name(name, catalog):
+            family = name.partition(".")[0]
+            values = (parts[1], parts[2], family, parts[3], name)
+            found[name] = dict(zip(NAME_KEYS, values, strict=True))
+    return found
+
+
+def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]:
+    """What to look at in the place of those types or families among some values that AWS is ending."""
+    unknown = _unknown_names(key, values, catalog)
+    if not unknown:
+        return {}
+    ended, of_types = table("retired"), key == INSTANCE_TYPE
+    types, families = (ended["types"] if of_types else {}), ended["families"]
+    found: dict[str, str] = {}
+    for value in unknown:
+        family, _, size = value.partition(".")
+        if value in types:
+            found[value] = types[value]
+        elif family in families and bool(size) == of_types:
+            found[value] = families[family]
+    return found
+
+
+def accelerated_once(value: str) -> bool:
+    """Whether a type or family that AWS is ending has GPUs or other devices."""
+    return value.partition(".")[0] in table("retired")["accelerated"]
