@@ -54,9 +54,6 @@ import re
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
 
 _OTHER_MAKERS = re.compile(r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount")
-ENDINGS = (".tf", ".tofu")
-"""How files of Terraform end; the module that reads them is loaded only for them."""
-
 _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
 _OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
 
@@ -77,7 +74,7 @@ def check(source: Source, context: Context) -> Findings:
         role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
     ]
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
-    if not plain or not any(file.path.endswith(ENDINGS) for file in context.run_files.files_of_run):
+    if not plain or not context.run_files.has_terraform:
         return
     if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
         return

@@ -77,8 +77,7 @@ _NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if not _holds_pods_off(node_class):
         return
-    files = {file.path: file for file in (*context.run_files.files_of_run, *context.run_files.files_around)}.values()
-    around = [file for file in files if _CHART in file.text]
+    around = [file for file in context.run_files.files_around if _CHART in file.text]
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
     # The controller runs once: one of several classes tells of it.
     if not around or not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:

@@ -28,6 +28,8 @@ class RunFiles:
     def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
         self._context = context
         self._stated = stated
+        self._around: tuple[Sequence[Source], Sequence[Source]] | None = None
+        self._has_terraform: tuple[Sequence[Source], bool] | None = None
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
@@ -56,8 +58,11 @@ class RunFiles:
         stated, judged = self._stated, self._context.files
         if stated is None:
             return judged
-        ids = {id(file) for file in judged}
-        return (*judged, *(file for file in stated().files if id(file) not in ids), *stated().others)
+        if self._around is None or self._around[0] is not judged:
+            ids = {id(file) for file in judged}
+            written = (file for file in stated().files if id(file) not in ids)
+            self._around = judged, (*judged, *written, *stated().others)
+        return self._around[1]
 
     def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
         """Return the objects of a class below the nearest folder around a file that holds any.
@@ -107,6 +112,14 @@ class RunFiles:
                 (id(obj.source), obj) for obj in self._context.objects if isinstance(obj, EC2NodeClass)
             )
         return self._classes_of.get(id(source), ())
+
+    @property
+    def has_terraform(self) -> bool:
+        """Whether the run has files of Terraform; without any, nothing that reads them is loaded."""
+        files = self.files_of_run
+        if self._has_terraform is None or self._has_terraform[0] is not files:
+            self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)
+        return self._has_terraform[1]
 
     @property
     def terraform(self) -> TerraformBlocks:
