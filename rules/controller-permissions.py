@@ -283,8 +283,8 @@ def check(source: Source, context: Context) -> Findings:
                 ways = [_describe_switch(module, most), "move to version 21 of the module"]
             yield Finding(
                 at=at,
-                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, and the objects are v1",
-                note="the controller is refused where it tags instances: `ec2:CreateTags`",
+                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
+                note="EC2 refuses `ec2:CreateTags` when the controller tags instances",
                 help=", or ".join(ways),
             )
         elif lists and most < module.lists_profiles and not re.search(rf"\b{module.extra}\s*=", block):

@@ -154,7 +154,7 @@ def check(source: Source, context: Context) -> Findings:
             return
         yield Finding(
             at=planned[0].at,
-            message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
+            message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
             also=[Also(chart.at, "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",

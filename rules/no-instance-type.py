@@ -291,7 +291,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
-        hint = f"`{value}` in place of `{node.value}` would leave some"
+        hint = f"with `{value}` in place of `{node.value}`, instance types remain"
         changes = edits.if_editable(edits.set_value, node, value)
     ways = [] if changes else _ways(core, resolution)
     if any(way.name.startswith(_TAKE_OUT) for way in ways):

@@ -349,7 +349,7 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         yield "capacity reservations are paid whether they are used or not: their nodes count as on demand"
     if any(pool.is_of_auto_mode for pool in used.values()):
         fee = table("auto_mode")["fee"]
-        yield f"the fee of EKS Auto Mode is reckoned as {fee['part']:.0%} of the price on demand ({fee['date']})"
+        yield f"the fee of EKS Auto Mode counts as {fee['part']:.0%} of the price on demand ({fee['date']})"
     idle = [w for w in workloads if not _asks(w.fit)]
     if idle:
         yield (
@@ -362,7 +362,7 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         shown = ", ".join([*reasons][:3]) + (", …" if len(reasons) > 3 else "")
         yield f"{counted(len(scaled), 'workload')} with bounds for the number of pods ({shown})"
     yield (
-        "not in it: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
+        "not included: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
         "and what consolidation saves"
     )
 

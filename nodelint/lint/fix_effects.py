@@ -96,7 +96,11 @@ def _compare(old: Object, new: Object | None, release: Version) -> str | None:
     except (Unhashable, KeyError):
         return None
     if isinstance(old, NodePool):
-        return _compare_requirements(_requirements(before), _requirements(after))
+        effect = _compare_requirements(_requirements(before), _requirements(after))
+        changed = [f"`{field}`" for field in {**before, **after} if before.get(field) != after.get(field)]
+        if effect is None and not changed:
+            return "no node drifts"
+        return effect or f"changes {' and '.join(changed)}, which takes effect at once; no node drifts"
     changed = [words for field, words in _SELECTORS.items() if before.get(field) != after.get(field)]
     return "; ".join(changed) or "running nodes stay; it changes new nodes only"
 
@@ -106,10 +110,11 @@ def _requirements(spec: dict[str, Any]) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _compare_requirements(old: list[Any], new: list[Any]) -> str:
+def _compare_requirements(old: list[Any], new: list[Any]) -> str | None:
+    """Return what becomes of nodes when requirements change. None if they are equal."""
     replaced = "nodes that do not match are replaced (RequirementsDrifted)"
     if old == new:
-        return "no node drifts, but it acts at once"
+        return None
     if all(requirement in old for requirement in new):
         return "removes requirements: no node drifts, new nodes can be of more types"
     added = [requirement for requirement in new if requirement not in old]
