@@ -166,7 +166,7 @@ class Stated:
 
     def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
         """Whether a release of Karpenter is stated that shares just so many folders with a place."""
-        return any(not self._is_set_aside(evidence, depth) for evidence in self._at("karpenter", folders, depth))
+        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
         """Return how many folders a place and a piece of evidence share; None where it says nothing about
@@ -193,7 +193,7 @@ class Stated:
             for depth in range(len(folders), -1, -1):
                 found = [
                     evidence
-                    for evidence in self._at(about, folders, depth)
+                    for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
                     and (least is None or evidence.karpenter >= least)
                     and not self._is_set_aside(evidence, depth)
@@ -214,7 +214,7 @@ class Stated:
             ranked.setdefault((-depth, evidence.weight, len(theirs) > shared), []).append(evidence)
         return tuple({evidence.version: evidence for evidence in reversed(ranked[min(ranked)])}.values())[::-1]
 
-    def _at(self, about: About, folders: tuple[str, ...], depth: int) -> Sequence[Evidence]:
+    def _list_at(self, about: About, folders: tuple[str, ...], depth: int) -> Sequence[Evidence]:
         """Return the evidence that shares just so many folders with a place, in the order in which it was found."""
         around = self._below.get((about, folders[:depth]), ())
         deeper = self._below.get((about, folders[: depth + 1]), ()) if depth < len(folders) else ()
