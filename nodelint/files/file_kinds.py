@@ -15,6 +15,7 @@ _TAKEN = YAML_ENDINGS + _TEMPLATES
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
+    *("Tiltfile", "Earthfile", "Jenkinsfile", "Dockerfile", "Containerfile"),
     *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
 )
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
@@ -25,7 +26,8 @@ _TEXTS = (
     *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
 )
 READ, GLANCE, UNREAD = 1, 2, 3
-GIT_FILES, WORKFLOWS = (".git", ".gitignore"), ".github"
+GIT_FILES, WORKFLOWS = (".git", ".gitignore"), (".github", ".circleci")
+"""What of git says which files are ignored; the hidden folders of workflows, which are read."""
 
 
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
