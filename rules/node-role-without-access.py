@@ -169,7 +169,7 @@ def check(source: Source, context: Context) -> Findings:
     if not roles:
         return
     yield from _without_row(roles, context)
-    if not any(file.path.endswith(ENDINGS) for file in context.files):
+    if not context.has_files_ending(ENDINGS):
         return
     blocks = context.terraform
     for role in roles:

@@ -140,8 +140,20 @@ class Tree:
         key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod), str(count))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = self._is_taken(workload)
+            found = self._taken[key] = self._is_taken_at_once(workload, pod) or self._is_taken(workload)
         return found
+
+    def _is_taken_at_once(self, workload: Workload, pod: Pod) -> bool:
+        """Whether one pool alone takes all pods of a workload: the others are then not asked."""
+        if pod.topologies or self._bringing:
+            return False
+        for pool in self.pools_for(workload):
+            if ignored_because(pod, pool.release, pool.policies.claims_ignored) is not None:
+                return False
+            verdict = judge_pod(pool.in_karpenters_labels(pod), pool, self.daemon_groups(pool, workload))
+            if verdict.fits:
+                return find_beyond_limits(workload, pod, [verdict]) is None
+        return False
 
     def _is_taken(self, workload: Workload) -> bool:
         found = self.fit(workload)

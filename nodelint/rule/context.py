@@ -88,6 +88,7 @@ class Context(ObjectRelations):
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
         self._tree: Tree | None = None
+        self._endings: dict[tuple[str, ...], tuple[Sequence[Source], bool]] = {}
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
@@ -280,6 +281,13 @@ class Context(ObjectRelations):
         if self._terraform is None or self._terraform[0] is not self.files:
             self._terraform = self.files, TerraformBlocks(self.files)
         return self._terraform[1]
+
+    def has_files_ending(self, endings: tuple[str, ...]) -> bool:
+        """Return whether the name of a file that the run judges has one of some endings."""
+        known = self._endings.get(endings)
+        if known is None or known[0] is not self.files:
+            known = self._endings[endings] = self.files, any(file.path.endswith(endings) for file in self.files)
+        return known[1]
 
     @property
     def recording(self) -> bool:
