@@ -291,7 +291,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
-        hint = f"`{value}` in place of `{node.value}` would leave some"
+        hint = f"with `{value}` in place of `{node.value}`, instance types remain"
         changes = edits.if_editable(edits.set_value, node, value)
     ways = [] if changes else _ways(core, resolution)
     if any(way.name.startswith(_TAKE_OUT) for way in ways):
@@ -349,9 +349,11 @@ def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resol
             continue
         left = resolution.left_without(line)
         values = [value for value, bits in sorted(resolution.catalog.values(line.key).items()) if bits & left]
-        if not 0 < len(values) <= MOST_VALUES or at.node.get("values") is None:
-            continue
         alone = line.key in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE)
+        if len(values) > MOST_VALUES and line.key == keys.FAMILY:
+            values, alone = labels.find_sibling_families(line.values, left, resolution.catalog), True
+        if not 0 < len(values) <= max(MOST_VALUES, len(line.values)) or at.node.get("values") is None:
+            continue
         changes = edits.if_editable(edits.set_values, at.values_node, values if alone else [*line.values, *values])
         name = f"{labels.name_of(line.key)} {', '.join(values)}"
         found += [Suggestion(name if alone else f"add {name}", changes)] if changes else []
@@ -376,7 +378,10 @@ def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resoluti
 
 
 def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:
-    """The one value that is a letter away from one with which types come back, and that one."""
+    """Return the one value that is a letter away from one with which types come back, and that one.
+
+    Of a list of several values, those that instance types have are no slips.
+    """
     found = []
     for line in core:
         if line.operator != "In" or not line.known:
@@ -384,11 +389,12 @@ def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tup
         left = resolution.left_without(line)
         at = line.at
         nodes = [at.node] if isinstance(at, manifest.Label) else [value.node for value in at.values]
+        known = resolution.catalog.values(line.key)
         for node, text in zip(nodes, line.values, strict=True):
+            if len(nodes) > 1 and text in known:
+                continue
             found += [
-                (node, value)
-                for value, types in resolution.catalog.values(line.key).items()
-                if types & left and spelling.one_slip(text, value)
+                (node, value) for value, types in known.items() if types & left and spelling.one_slip(text, value)
             ]
     return found[0] if len(found) == 1 else None
 

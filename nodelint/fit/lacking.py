@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.model.messages import short
 from nodelint.model.quantities import format_quantity
@@ -116,6 +117,19 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
     cheapest = pool.resolution.cheapest_type(holding)
     name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(holding)[0]
     return f"{name} would hold it, and is beyond the limits of the pool"
+
+
+def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
+    """Return the requirements that leave the pool no type for any pod. None if no one or two of them do."""
+    dead, clash = pool.resolution.dead_lines, pool.resolution.clash
+    if dead:
+        text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"
+        return Explanation(text, text, (dead[0].node,))
+    if clash is None:
+        return None
+    both = " and ".join(map(_say_line, clash))
+    text = f"the pool launches nothing for any pod: no type meets both {both}"
+    return Explanation(text, text, (clash[0].node, clash[1].node))
 
 
 def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
@@ -250,4 +264,4 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.volumes import VolumePlace
-    from nodelint.karpenter.resolve.resolution import LineEffect
+    from nodelint.karpenter.resolve.effects import LineEffect

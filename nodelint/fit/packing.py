@@ -15,7 +15,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.crowding import counts_itself, domains_of_pools
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import ANTI_AFFINITY, HostPort, Pod, TopologyKey, add_requests
+from nodelint.fit.pod_terms import ANTI_AFFINITY, HostPort, TopologyKey
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import NODES, DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PodState, relaxations, too_few_types
 from nodelint.fit.volumes import VolumePlace

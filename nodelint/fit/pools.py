@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, LabelExpression, Pod, Toleration, add_requests
+from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
+from nodelint.fit.pods import Daemon, Pod, add_requests
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of

@@ -11,7 +11,8 @@ from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.newer import find_newer
-from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, Surroundings, judge_daemon, judge_pod

@@ -13,17 +13,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import (
-    SPREAD,
-    Daemon,
-    HostPort,
-    LabelExpression,
-    Pod,
-    Term,
-    Toleration,
-    TopologyKey,
-    add_requests,
-)
+from nodelint.fit.pod_terms import SPREAD, HostPort, LabelExpression, Term, Toleration, TopologyKey
+from nodelint.fit.pods import Daemon, Pod, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.fit.topologies import find_no_domain
 from nodelint.fit.volumes import VolumePlace
@@ -216,13 +207,17 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
     """What keeps the pod from each pool, and what keeps each pod from this one."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
-    filtered = None
+    at = pool.pool.requirements_node or pool.pool.name_node
     if not pool.candidates:
-        filtered = _FILTERED
-    elif pool.unmet is not None and not pool.pool.static:
-        filtered = f"{_FILTERED}: minValues of {pool.unmet} is not met"
-    if filtered is not None:
-        return PoolRefusal("requirements", filtered, pool.pool.requirements_node or pool.pool.name_node)
+
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_empty_pool
+
+            return explain_empty_pool(pool)
+
+        return PoolRefusal("requirements", _FILTERED, at, explain=explain)
+    if pool.unmet is not None and not pool.pool.static:
+        return PoolRefusal("requirements", f"{_FILTERED}: minValues of {pool.unmet} is not met", at)
     return _limits_refusal(pool)
 
 

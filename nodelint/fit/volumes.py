@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import LabelExpression, pod_of
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import pod_of
 from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.fit.ignored import NODE_POOL
-from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
+from nodelint.fit.pod_terms import TOLERATES_ALL, LabelExpression
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod, label_hint

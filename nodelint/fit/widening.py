@@ -12,8 +12,9 @@ from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, Surroundings, judge_pod
-from nodelint.karpenter.resolve.resolution import LineEffect
-from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
+from nodelint.karpenter.labels import find_sibling_families
+from nodelint.karpenter.resolve.effects import LineEffect
+from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
@@ -138,7 +139,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
         asks.add(*surroundings.volumes[0].requirements)
     requests = add_requests((pod.requests, _most_of_daemons(surroundings)))
     families = pool.resolution.families(pool.candidates)
-    found: list[tuple[float, str, LineEffect]] = []
+    found: list[tuple[float, str, LineEffect, TypeSet]] = []
     for line in pool.resolution.lines:
         types = _types_without(line, requests, pool, asks)
         if types:
@@ -146,22 +147,24 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
             cheapest = pool.resolution.cheapest_type(types)
             name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]
-            found.append((cheapest[0] if cheapest is not None else float("inf"), name, line))
+            found.append((cheapest[0] if cheapest is not None else float("inf"), name, line, types))
     if not found:
         return
-    _, name, line = min(found, key=lambda way: way[0])
+    _, name, line, types = min(found, key=lambda way: way[0])
     key = normalize(line.key)
     values = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
+    own_value = pool.resolution.catalog.label(name, key)
+    siblings = find_sibling_families(line.values, types, pool.resolution.catalog) if key == FAMILY else []
     if key == INSTANCE_TYPE and line.operator == "In":
-        what = f"add a type that holds it, such as `{name}`,"
+        what = f"add a type that holds it, such as `{name}`, to"
     elif values and line.operator == "In":
-        what = f"add `{short(values[0])}`"
-    elif key == SIZE:
-        what = f"allow the size of {name}"
+        what = f"add `{short(values[0])}` to"
+    elif line.operator == "In" and own_value is not None:
+        what = f"add `{siblings[0] if siblings else own_value}` to"
     else:
-        what = f"allow more than `{short(line.key.rpartition('/')[2])} {line.operator}` does, for example {name},"
+        what = f"allow {name} and its like in"
     image = ", if its container images are built for that" if key == ARCH else ""
-    yield WayOut(f"{what} in `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
+    yield WayOut(f"{what} `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
 
 
 def _most_of_daemons(surroundings: Surroundings) -> Resources:

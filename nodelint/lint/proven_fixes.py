@@ -27,7 +27,7 @@ from nodelint.lint.fix_trials import (
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import NodePool
+from nodelint.model.manifest import NodePool, Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -43,8 +43,16 @@ _MOST_APART = 8
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
-_MOST_BUILT = 4_000_000
-"""Characters of built texts that edits which are tried alone may have built anew, all together."""
+_MOST_BUILT = 3_000_000
+"""Characters of built texts that all trials of a run may have built anew."""
+
+_LARGEST_BUILT = 1_000_000
+"""Characters of built texts that one trial may have built anew."""
+
+_MOST_STEPS = 1_000_000
+"""Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
+
+_TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
 
 
 class _Offer(NamedTuple):
@@ -152,9 +160,12 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
+        self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
         self._built = 0
+        self._steps = 0
 
     def prove(self) -> Report:
         offers, edited = self._list_offers(), self._prover.edited
@@ -163,7 +174,7 @@ class _Run:
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
                 edited.forget_others(keys)
-        if not self._why and not self._moved and not self._follows:
+        if not self._why and not self._moved and not self._follows and not self._changed:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
@@ -193,13 +204,16 @@ class _Run:
 
     def _try(self, batch: Sequence[_Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
-        tried = self._trials.run([edit for offer in batch for edit in offer.edits])
-        if len(batch) == 1:
-            self._built += sum(len(text.text) for built in tried.inventory.built for text in built.texts)
-        if RUN.is_over():  # what they make was not judged
-            late = Withheld("not-editable", detail=RUN.late_reason)
-            self._why.update((offer.edits, late) for offer in batch)
+        self._built += self._size
+        if self._size > _LARGEST_BUILT or self._built > _MOST_BUILT or self._steps > _MOST_STEPS:
+            self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
+        tried = self._trials.run([edit for offer in batch for edit in offer.edits])
+        self._steps += RUN.taken
+        if RUN.is_over():  # what they make was not judged
+            self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
+            return
+        self._changed.update(_attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
         suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
         if tried.unread or (bad and not suspects):
@@ -217,11 +231,14 @@ class _Run:
             return
         for offer in suspects:
             self._alone += 1
-            if self._alone > _MOST_ALONE or self._built > _MOST_BUILT:
+            if self._alone > _MOST_ALONE:
                 self._why[offer.edits] = Withheld("not-tried")
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])
+
+    def _withhold_all(self, batch: Sequence[_Offer], why: Withheld) -> None:
+        self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[_Offer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""
@@ -249,7 +266,10 @@ class _Run:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
-        return result if finding is result.finding else result._replace(finding=finding)
+        changed = self._changed.get(edits, ()) if finding.edits else ()
+        return (
+            result if finding is result.finding and not changed else result._replace(finding=finding, changed=changed)
+        )
 
 
 def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
@@ -316,6 +336,39 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
 
     own = [change for change in tried.changed if changes(change)]
     return any(change.name == name or name in _near(change) for change in own)
+
+
+def _attribute_changes(
+    batch: Sequence[_Offer], changed: Sequence[ChangedObject]
+) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
+    """Return the objects that each fix of a batch changes, before and after it.
+
+    A fix that changes an object together with another fix is left out.
+    """
+    of_file: dict[str, set[int]] = {}
+    of_document: dict[tuple[str, int], set[int]] = {}
+    for index, offer in enumerate(batch):
+        for edit in offer.edits:
+            path = os.path.abspath(edit.source.path)
+            of_file.setdefault(path, set()).add(index)
+            of_document.setdefault((path, document_number(edit)), set()).add(index)
+    found: dict[int, list[ChangedObject]] = {}
+    mixed: set[int] = set()
+    for change in changed:
+        if change.document < 0:
+            owners = {index for path in change.paths for index in of_file.get(path, ())}
+        else:
+            (path,) = change.paths
+            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
+        if len(owners) == 1:
+            found.setdefault(owners.pop(), []).append(change)
+        else:
+            mixed |= owners
+    return {
+        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
+        for index, changes in found.items()
+        if index not in mixed and batch[index].messages is None
+    }
 
 
 def _near(change: ChangedObject) -> Iterable[Name]:

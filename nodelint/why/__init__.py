@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two"
-    " loops of the controller, spot prices, capacity that is short, and limits of volumes on a node. Multi-node"
-    " consolidation takes nodes that are equal in its order one way or another in each loop: of many, four are tried."
+    "A dump does not show: how busy pods are, which nodes are nominated for pods right now, what changes between two"
+    " loops of the controller, spot prices, which capacity is short, and how many volumes a node can attach. If nodes"
+    " are equal in the order of multi-node consolidation, that order changes from loop to loop: nodelint tries four."
 )
 
 

@@ -19,7 +19,8 @@ from nodelint.report.page import markdown
 from nodelint.report.style import TextStyle
 from nodelint.report.text import finding_text
 from nodelint.rule import definition as rule_module
-from nodelint.rule.definition import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
+from nodelint.rule.classification import SUBJECTS
+from nodelint.rule.definition import Rule, bundled, index, load, load_bundled, source_link
 from nodelint.rule.examples import examples
 from nodelint.rule.suppressions import Suppression
 from tests.conftest import ROOT

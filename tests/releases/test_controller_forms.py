@@ -422,7 +422,7 @@ UNREAD = {
     "Secret of somewhere else": flux(FROM_SECRET),
     "variable without a default": terraform("  values = [yamlencode({ settings = var.s })]", 'variable "s" {}\n'),
     "extension of Tilt": {
-        "Tiltfile": "helm_resource('karpenter', 'oci://public.ecr.aws/karpenter/karpenter', flags=['--version', '1.8.3'])\n"
+        "Tiltfile": "helm_resource('a', 'oci://public.ecr.aws/karpenter/karpenter', flags=['--version', '1.8.3'])\n"
     },
     "templates of Skaffold": {
         "skaffold.yaml": skaffold("        setValueTemplates: {settings.minValuesPolicy: a}\n")

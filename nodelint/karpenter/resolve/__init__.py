@@ -32,6 +32,7 @@ from nodelint.karpenter.resolve.accelerators import (
     special,
 )
 from nodelint.karpenter.resolve.allocatable import NoCapacity, lacking, least_scant
+from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Growth,
@@ -63,14 +64,7 @@ from nodelint.karpenter.resolve.pool_overlap import (
     taints,
     turn,
 )
-from nodelint.karpenter.resolve.resolution import (
-    ELSEWHERE,
-    PERHAPS_NEWER,
-    LineEffect,
-    MinValues,
-    Resolution,
-    Unlaunchable,
-)
+from nodelint.karpenter.resolve.resolution import ELSEWHERE, PERHAPS_NEWER, Resolution
 from nodelint.karpenter.resolve.zones import INTERRUPTIBLE, places_of
 from nodelint.model.gap import Gap
 from nodelint.model.keys import (
