@@ -63,6 +63,6 @@ def explain_failure(text: str) -> str | None:
 
 
 def is_failed_read(text: str) -> bool:
-    """Whether kubectl printed no more than that it may not read an object, does not find it, or reaches no cluster."""
+    """Whether kubectl printed no more than that it may not read an object, finds none, or reaches no cluster."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_FAILED_READ.match(line) for line in lines)
