@@ -76,7 +76,7 @@ def check(source: Source, context: Context) -> Findings:
         role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
     ]
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
-    if not plain or not any(file.path.endswith(ENDINGS) for file in context.files):
+    if not plain or not context.run_files.has_files_ending(ENDINGS):
         return
     if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
         return
