@@ -279,11 +279,17 @@ class Context(ObjectRelations):
 
     @cached_property
     def pools_elsewhere(self) -> bool:
-        """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
+        """Whether the run holds NodePools of which only a part is known, or may hold one in a text that is not read.
+
+        A pod may then fit a pool that is not known.
+        """
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
         of_others = any(isinstance(obj, NodePool) for obj in self._foreign)
         others = of_others or any(obj.kind == "Provisioner" for obj in self.objects)
-        return others or any(pool.partial or pool.of_values for pool in pools)
+        whole = {pool.name for pool in pools if not pool.partial}  # a part of the same name is a patch of it
+        return (
+            others or any(pool.partial and pool.name not in whole for pool in pools) or self.run_files.has_unread_text
+        )
 
     def has_pool(self, workload: Workload) -> bool:
         """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""

@@ -105,6 +105,18 @@ class RunFiles:
             )
         return found[1]
 
+    @property
+    def has_unread_text(self) -> bool:
+        """Whether a file of the run has a text about Karpenter that could not be read, and that no form renders."""
+        files = self._context.files
+        replaced = {path for source in files if source.built is not None for path in source.built.replaces}
+        return any(
+            source.concerns_karpenter(aside.offset)
+            for source in files
+            if source.set_aside and os.path.abspath(source.path) not in replaced
+            for aside in source.set_aside
+        )
+
     def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
         """Return the EC2NodeClasses that a file holds."""
         if self._classes_of is None:

@@ -137,10 +137,11 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """The installations of Karpenter's controller by commands of helm, and by objects that stand for these."""
-    from nodelint.forms.helm import commands, controller_objects
+    from nodelint.forms.helm import commands, controller_objects, deploy_tools
 
     yield from commands.find_installs(source, files)
     yield from controller_objects.find_installs(source, files)
+    yield from deploy_tools.find_installs(source, files)
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
