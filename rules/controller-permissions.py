@@ -270,7 +270,7 @@ def check(source: Source, context: Context) -> Findings:
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = context.objects_near(source, Object)
+        objects = context.run_files.objects_near(source, Object)
         stated = [context.stated_releases(obj) for obj in objects] or _releases_beside(source, context)
         lists = bool(stated) and all(found and min(found) >= LISTS_PROFILES for found in stated)
         if (not objects and not lists) or any(obj.version != "v1" for obj in objects):
@@ -283,8 +283,8 @@ def check(source: Source, context: Context) -> Findings:
                 ways = [_describe_switch(module, most), "move to version 21 of the module"]
             yield Finding(
                 at=at,
-                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, and the objects are v1",
-                note="the controller is refused where it tags instances: `ec2:CreateTags`",
+                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
+                note="EC2 refuses `ec2:CreateTags` when the controller tags instances",
                 help=", or ".join(ways),
             )
         elif lists and most < module.lists_profiles and not re.search(rf"\b{module.extra}\s*=", block):
@@ -299,7 +299,9 @@ def check(source: Source, context: Context) -> Findings:
 def _releases_beside(source: Source, context: Context) -> "list[list[releases.Version]]":
     """The releases of the charts that the folder of a file installs; empty if one is not known."""
     folder = os.path.dirname(source.path)
-    installs = [install for install in context.installs if os.path.dirname(install.at.source.path) == folder]
+    installs = [
+        install for install in context.run_files.installs if os.path.dirname(install.at.source.path) == folder
+    ]
     known = [install.release for install in installs if install.release is not None]
     return [[release] for release in known] if len(known) == len(installs) else []
 
@@ -324,7 +326,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
 
 def _check_attached(source: Source, context: Context) -> Findings:
     """Roles of the controller to which only policies of AWS are attached."""
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         if not _ACCOUNT.search(block.text):
             continue
@@ -356,7 +358,7 @@ def _check_written(source: Source, context: Context) -> Findings:
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.run_files.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]

@@ -145,16 +145,16 @@ def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for b in blocks if _installs_chart(b)]
-    texts = {file.path: file.text for file in (*context.terraform.files, *(context.files or (source,)))}
+    texts = {file.path: file.text for file in (*context.run_files.terraform.files, *(context.files or (source,)))}
     together = {count for chart in charts if (count := _count_of(chart)) is not None}
     planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts, together)]
     if planned and planned[0].source is source:  # the first of the folder says it for all
-        chart = next(iter(charts), None) or _find_chart_planned_with(source, context.terraform)
+        chart = next(iter(charts), None) or _find_chart_planned_with(source, context.run_files.terraform)
         if chart is None:
             return
         yield Finding(
             at=planned[0].at,
-            message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
+            message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
             also=[Also(chart.at, "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",

@@ -72,13 +72,15 @@ _OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [role for obj in context.classes_of(source) if (role := obj.node.find("spec", "role")) is not None]
+    roles = [
+        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
+    ]
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
     if not plain or not any(file.path.endswith(ENDINGS) for file in context.files):
         return
-    if context.is_in_files(_OTHER_MAKERS, around=True):
+    if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
         return
-    made = [block for block in context.terraform.blocks if block.kind == "aws_iam_role"]
+    made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
     names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
     ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and _OF_NODES.search(f"{b.address} {n[0]}")]
     if len(ours) != 1 or re.fullmatch(r'"[^"$]+"', ours[0][1]) is None:
@@ -86,7 +88,7 @@ def check(source: Source, context: Context) -> Findings:
     block, literal = ours[0][0], ours[0][1].strip('"')
     for role in plain:
         name = str(role.value)
-        elsewhere = sum(file.text.count(name) for file in context.files_around) > source.text.count(name)
+        elsewhere = sum(file.text.count(name) for file in context.run_files.files_around) > source.text.count(name)
         if name == literal or name.startswith("arn:") or elsewhere or any(_may_be(n, name) for n in names):
             continue
         yield Finding(

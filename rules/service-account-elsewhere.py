@@ -86,13 +86,13 @@ class _Grant:
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not context.installs:
+    if not context.run_files.installs:
         return
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     in_terraform = source.path.endswith(terraform_trace.ENDINGS)
     grants = _list_grants(blocks) if in_terraform else list(_find_trusts(source))
     own_folder = os.path.dirname(source.path)
-    installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
+    installs_beside = [i for i in context.run_files.installs if os.path.dirname(i.at.source.path) == own_folder]
     if not in_terraform:  # a script installs the chart for which it makes the role
         installs_beside = [i for i in installs_beside if i.at.source.path == source.path]
         if not installs_beside:
@@ -108,11 +108,13 @@ def check(source: Source, context: Context) -> Findings:
         None in (grant.namespace, grant.name) for grant in ours
     ):
         return
-    found = {controller_settings.namespace_of(install, blocks) for install in installs_beside or context.installs}
+    found = {
+        controller_settings.namespace_of(install, blocks) for install in installs_beside or context.run_files.installs
+    }
     namespace = found.pop() if len(found) == 1 else None
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
         return
-    install = (installs_beside or list(context.installs))[0]
+    install = (installs_beside or list(context.run_files.installs))[0]
     grant = next(grant for grant in ours if grant.at.source is source)
     if _has_other_role(install, grant, blocks):
         return

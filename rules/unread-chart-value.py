@@ -103,7 +103,7 @@ _OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations",
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs_in(source):
+    for install in context.run_files.installs_in(source):
         release = install.release
         for path, node in _list_nested(install.values) if install.values is not None else ():
             at = controller_settings.place_in(source, context.files, install, node)

@@ -59,6 +59,11 @@ class RunBudget:
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 
+    @property
+    def taken(self) -> int:
+        """Return the steps that were taken since the run had its full steps."""
+        return _RUN_STEPS - self._steps
+
     def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:
         """Return a function that calls `step`. It raises `BudgetSpent` once the deadline has passed."""
         left = 0

@@ -342,7 +342,7 @@ def named_rules(settings: Settings) -> list[str]:
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
     """Return the error for a name that no rule has."""
-    hint = did_you_mean(name, rules)
+    hint = did_you_mean(name.lower(), rules)
     return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
 
 

@@ -11,7 +11,7 @@ from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import ChangedObject, Mark, Name, Tried, mark_of, without_repetitions
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import NodePool
+from nodelint.model.manifest import NodePool, Object
 
 _MOST_APART = 8
 """Groups of edits in which no two change one document, before edits of one document are tried together."""
@@ -150,3 +150,36 @@ def find_suspects(offers: Sequence[FixOffer], bad: Sequence[Mark], tried: Tried)
         if not names.isdisjoint(offer.names) or any(touches(offer, name, tried) for name in names)
     ]
     return list(offers) if tried.unread or not found else found
+
+
+def attribute_changes(
+    batch: Sequence[FixOffer], changed: Sequence[ChangedObject]
+) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
+    """Return the objects that each fix of a batch changes, before and after it.
+
+    A fix that changes an object together with another fix is left out.
+    """
+    of_file: dict[str, set[int]] = {}
+    of_document: dict[tuple[str, int], set[int]] = {}
+    for index, offer in enumerate(batch):
+        for edit in offer.edits:
+            path = os.path.abspath(edit.source.path)
+            of_file.setdefault(path, set()).add(index)
+            of_document.setdefault((path, document_number(edit)), set()).add(index)
+    found: dict[int, list[ChangedObject]] = {}
+    mixed: set[int] = set()
+    for change in changed:
+        if change.document < 0:
+            owners = {index for path in change.paths for index in of_file.get(path, ())}
+        else:
+            (path,) = change.paths
+            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
+        if len(owners) == 1:
+            found.setdefault(owners.pop(), []).append(change)
+        else:
+            mixed |= owners
+    return {
+        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
+        for index, changes in found.items()
+        if index not in mixed and batch[index].messages is None
+    }

@@ -10,7 +10,7 @@ from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable, choose_compatible, find_broken, make_edits
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_causes import Alike, share_causes
-from nodelint.lint.fix_offers import FixOffer, batches, find_suspects, list_offers, touches
+from nodelint.lint.fix_offers import FixOffer, attribute_changes, batches, find_suspects, list_offers, touches
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
@@ -26,6 +26,7 @@ from nodelint.lint.results import Result, once_in_a_run
 from nodelint.lint.rule_reach import asks_of_others, name_words
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
+from nodelint.model.manifest import Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -38,8 +39,16 @@ FindMoved = Callable[
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
-_MOST_BUILT = 4_000_000
-"""Characters of built texts that edits which are tried alone may have built anew, all together."""
+_MOST_BUILT = 3_000_000
+"""Characters of built texts that all trials of a run may have built anew."""
+
+_LARGEST_BUILT = 1_000_000
+"""Characters of built texts that one trial may have built anew."""
+
+_MOST_STEPS = 1_000_000
+"""Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
+
+_TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
 
 
 class Prover:
@@ -131,10 +140,13 @@ class _Run:
         self._follows: dict[tuple[Edit, ...], str] = {}
         self._beside: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._held: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
+        self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
         self._built = 0
+        self._steps = 0
 
     def prove(self) -> Report:
         trials = self._trials
@@ -152,7 +164,7 @@ class _Run:
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
         if not self._why and not self._moved and not self._follows and not self._beside:
-            return self._report
+            return self._make_report() if self._changed else self._report
         lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
         self._prover.edited.forget_others(keys)
@@ -201,9 +213,12 @@ class _Run:
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
         """Note of safe fixes that do not hold beside the others what there is then."""
-        if RUN.is_over():
+        if RUN.is_over() or len(offers) < 2:
             return
-        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad):
+        if not self._can_try():
+            self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
+            return
+        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
             own = [mark for mark in bad if mark[1] in offer.names] or bad
             text = _describe(own[0], tried) if own else "a file that can no longer be read"
             self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
@@ -212,13 +227,15 @@ class _Run:
 
     def _try(self, batch: Sequence[FixOffer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
-        tried = self._trials.run([edit for offer in batch for edit in offer.edits])
-        if len(batch) == 1:
-            self._built += sum(len(text.text) for built in tried.inventory.built for text in built.texts)
-        if RUN.is_over():  # what they make was not judged
-            late = Withheld("not-editable", detail=RUN.late_reason)
-            self._why.update((offer.edits, late) for offer in batch)
+        if not self._can_try():
+            self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
+        tried = self._trials.run([edit for offer in batch for edit in offer.edits])
+        self._steps += RUN.taken
+        if RUN.is_over():  # what they make was not judged
+            self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
+            return
+        self._changed.update(attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
         suspects = find_suspects(batch, bad, tried) if bad or tried.unread else []
         if batch[0].safe:
@@ -237,11 +254,19 @@ class _Run:
             return
         for offer in suspects:
             self._alone += 1
-            if self._alone > _MOST_ALONE or self._built > _MOST_BUILT:
+            if self._alone > _MOST_ALONE:
                 self._why[offer.edits] = Withheld("not-tried")
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])
+
+    def _can_try(self) -> bool:
+        """Whether another trial is within what a run may render again."""
+        self._built += self._size
+        return self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT and self._steps <= _MOST_STEPS
+
+    def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
+        self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""
@@ -270,7 +295,10 @@ class _Run:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
-        return result if finding is result.finding else result._replace(finding=finding)
+        changed = self._changed.get(edits, ()) if finding.edits else ()
+        if finding is result.finding and not changed:
+            return result
+        return result._replace(finding=finding, changed=changed)
 
 
 def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:

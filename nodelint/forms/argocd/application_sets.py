@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 
-from nodelint.base.budget import BudgetSpent
+from nodelint.base.budget import BudgetSpent, WorkBudget
 from nodelint.forms.argocd.git_generators import ReadFile, list_git_parameters
 from nodelint.forms.lib.gotemplate.evaluate import fill_text
 from nodelint.forms.lib.gotemplate.sprig import read_printed
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresolved
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
-from nodelint.text.limits import note_limit
+from nodelint.text.limits import note_left_out, note_limit
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
 
 MOST_APPLICATIONS = 1000
 """Applications that one set is read for."""
+_MOST_STEPS = 1_000_000
+"""Steps that one set may take: one for each value of an Application, and more for long ones."""
+_CHARACTERS_OF_STEP = 8
 
 _PARAMETER = r"\{\{-?\s*([\w.-]+)\s*-?\}\}"
 """What is replaced where the set does not use Go's templates."""
@@ -40,29 +43,43 @@ def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
     go = root.find("spec", "goTemplate")
     templates = go is not None and go.value is True
     generators = root.find("spec", "generators")
-    for number, parameters in enumerate(_list_parameters(generators, read_file)):
-        if number >= MOST_APPLICATIONS:
-            line = root.source.position(root.start).line
-            note_limit(root.source.path, MOST_APPLICATIONS, "Applications of this ApplicationSet", line)
-            return
-        yield _filled(spec, parameters, templates) if parameters else spec
+    line = root.source.position(root.start).line
+    budget = WorkBudget(_MOST_STEPS, what="its Applications")
+    size = sum(1 + (node.end - node.start) // _CHARACTERS_OF_STEP for node in spec.walk() if node.kind == "scalar")
+    try:
+        for number, parameters in enumerate(_list_parameters(generators, read_file, budget)):
+            if number >= MOST_APPLICATIONS:
+                note_limit(root.source.path, MOST_APPLICATIONS, "Applications of this ApplicationSet", line)
+                return
+            budget.spend(size if parameters else 1)
+            yield _filled(spec, parameters, templates) if parameters else spec
+    except BudgetSpent as limit:
+        note_left_out(root.source.path, str(limit), line)
 
 
-def _list_parameters(generators: Node | None, read_file: ReadFile) -> Iterator[_Parameters]:
+def _list_parameters(generators: Node | None, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
     for generator in generators.items if generators is not None else ():
-        yield from _parameters_of(generator, read_file)
+        yield from _parameters_of(generator, read_file, budget)
 
 
-def _parameters_of(generator: Node, read_file: ReadFile) -> Iterator[_Parameters]:
+def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
     """The parameters of each Application of a generator; those of one that is not read are empty."""
     elements, several = generator.find("list", "elements"), generator.find("matrix", "generators")
     if elements is not None and elements.kind == "sequence":
         for element in elements.items:
+            budget.spend(1 + len(element.entries))
             yield {entry.name: entry.value for entry in element.entries if entry.name is not None}
     elif several is not None and several.items:
-        for parts in product(*([*_parameters_of(part, read_file)] for part in several.items)):
+        # Of a generator within another, no more are asked for than lead to one Application too many.
+        parts_of_each = (
+            [*islice(_parameters_of(p, read_file, budget), MOST_APPLICATIONS + 1)] for p in several.items
+        )
+        for parts in product(*parts_of_each):
+            budget.spend(sum(1 + len(part) for part in parts))
             yield {name: value for part in parts for name, value in part.items()}
-    elif (git := generator.get("git")) is not None and (found := [*list_git_parameters(git, read_file)]):
+    elif (git := generator.get("git")) is not None and (
+        found := [*islice(list_git_parameters(git, read_file, budget), MOST_APPLICATIONS + 1)]
+    ):
         yield from found
     else:
         yield {}

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.file_patterns import match_files
@@ -19,14 +20,19 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import items_of, text_of
 
+if TYPE_CHECKING:
+    from nodelint.base.budget import WorkBudget
+
 ReadFile = Callable[[str], Source | None]
 """What gives a file of the repository by its absolute path; None where it cannot be read."""
 
 _MOST_FOLDERS = 5000
 """Folders that one pattern of a generator stands for."""
+_FOR_FILE, _CHARACTERS_OF_STEP = 20, 20
+"""Steps that are taken for a file or a folder that is looked into, and characters that are read in a step."""
 
 
-def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, Node]]:
+def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[dict[str, Node]]:
     """The parameters of each file, or folder, that a git generator names; none where this repository has no such."""
     home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
@@ -37,22 +43,24 @@ def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, No
             os.path.join(home, re.split(r"[*?{\[]", named.lstrip("/"))[0]), named, item.source, item.start
         )
     for item in items_of(git.get("files")):
-        for name in match_files(home, text_of(item.get("path")).lstrip("/")) or ():
+        for name in match_files(home, text_of(item.get("path")).lstrip("/"), budget) or ():
             source = read_file(os.path.join(home, name))
+            budget.spend(_FOR_FILE + (len(source.text) // _CHARACTERS_OF_STEP if source is not None else 0))
             for root in nodes_of(source) if source is not None else ():
                 for part in root.items if root.kind == "sequence" else (root,):
                     given = {entry.name: entry.value for entry in part.entries if entry.name is not None}
                     yield given | {"path": _path_node(item, os.path.dirname(name), os.path.basename(name))}
-    for folder, item in _list_folders(items_of(git.get("directories")), home).items():
+    for folder, item in _list_folders(items_of(git.get("directories")), home, budget).items():
         yield {"path": _path_node(item, folder, "")}
 
 
-def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
+def _list_folders(items: list[Node], home: str, budget: WorkBudget) -> dict[str, Node]:
     """The folders that a generator names, each with what names it, without those that are excluded."""
     found: dict[str, Node] = {}
     for item in items:
         below = [""]
         for part in text_of(item.get("path")).strip("/").split("/"):
+            budget.spend(_FOR_FILE * len(below))
             below = [os.path.join(folder, name) for folder in below for name in _list_names(home, folder, part)]
         excluded = item.get("exclude")
         line = item.source.position(item.start).line

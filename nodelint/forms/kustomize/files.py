@@ -20,6 +20,7 @@ from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
 _LARGEST = 16 << 20
+_CHARACTERS_OF_STEP = 4
 MOST_FILES = 5000
 """Files of one run: a guard against bases that name one another in a tangle."""
 
@@ -177,6 +178,11 @@ class PatchText:
     @property
     def marked(self) -> bool:
         return any(marked for _, marked in self.roots)
+
+    @property
+    def steps(self) -> int:
+        """The steps of a budget that it takes to read the text, or to put it on an object."""
+        return 1 + sum(root.end - root.start for root, _ in self.roots) // _CHARACTERS_OF_STEP
 
     def read_objects(self) -> list[YamlTree]:
         """The patches for objects. Raises `BuildError` for a text that holds none."""

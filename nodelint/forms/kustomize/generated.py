@@ -43,6 +43,7 @@ def _list_data(run: OverlayRun, kustomization: Kustomization, item: YamlTree) ->
     for listed in _items(item, "envs") + ([env] if (env := item.get("env")) is not None else []):
         path = run.resolve(kustomization, listed.as_text(), listed.at)
         source = run.files.read(path)
+        run.budget.spend(0, len(source.text))
         run.parts.setdefault(path)
         start = 0
         for line in source.text.split("\n"):

@@ -20,8 +20,8 @@ from nodelint.text import Node
 
 _DEEPEST = 40
 """Kustomizations within one another."""
-_FOR_FOLDER, _FOR_OBJECT = 250, 10
-"""Steps that are taken for a kustomization, and for an object that is taken in."""
+_FOR_FOLDER, _FOR_OBJECT, _FOR_NAME = 250, 10, 5
+"""Steps that are taken for a kustomization, for an object that is taken in, and for one that a name may refer to."""
 _HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
 _REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
 _LOCAL_ONLY = "config.kubernetes.io/local-config"
@@ -46,7 +46,10 @@ class Overlay(OverlayRun):
         if kustomization is None:
             raise BuildError(None, "there is no kustomization, or more than one")
         self._accumulate(kustomization, self.resources, (os.path.realpath(self.folder),))
-        self._follow_names()
+        try:
+            self._follow_names()
+        except BudgetSpent as limit:
+            raise BuildError(kustomization.start, str(limit), fails=False) from None
         for resource in self.resources:
             patches.make_texts(_drop_null(resource, "annotations"))
         self.resources = [resource for resource in self.resources if not _is_local(resource)]
@@ -189,9 +192,9 @@ class Overlay(OverlayRun):
             patches.apply_patch(self, resources, entry)
         self._end_json(resources)
         transform.set_namespace(resources, kustomization)
-        transform.set_affixes(resources, kustomization)
-        transform.set_labels(resources, kustomization)
-        transform.set_annotations(resources, kustomization)
+        transform.set_affixes(self, resources, kustomization)
+        transform.set_labels(self, resources, kustomization)
+        transform.set_annotations(self, resources, kustomization)
         for item in kustomization.items("patchesJson6902"):
             self._apply_json(kustomization, resources, item)
         self._end_json(resources)
@@ -234,6 +237,7 @@ class Overlay(OverlayRun):
     def _follow_names(self) -> None:
         """Let names that refer to objects become the names that these have now."""
         for referred, spec in self._references:
+            self.budget.spend(len(self.resources))
             for resource in self.resources:
                 now = resource.id
                 if all(spec.text(field) in ("", getattr(now, field)) for field in ("group", "version", "kind")):
@@ -244,6 +248,7 @@ class Overlay(OverlayRun):
         named = holder.get(path[-1]) if holder is not None else None
         if holder is None or named is None or not isinstance(named.value, str):
             return
+        self.budget.spend(_FOR_NAME * len(self.resources))
         found = [
             other
             for other in self.resources

@@ -16,6 +16,8 @@ from nodelint.forms.kustomize.values import TreeField, YamlTree, check_name, new
 from nodelint.forms.rendered import LostItems, UnmatchedPatch
 from nodelint.text import Node
 
+_COMPARED = 10
+"""Items of two lists that are compared in a step."""
 _SAFE_TO_MERGE = ("ConfigMap", "Secret", "Namespace")
 
 
@@ -75,6 +77,7 @@ def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at
 
 def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> None:
     """One entry of `patches`, for an object or by operations. Raises `BuildError`."""
+    run.budget.spend(patch.text.steps)
     if _is_json(patch.text):
         if patch.target is None:
             raise BuildError(patch.at, "a JSON6902 patch needs a `target`")
@@ -127,6 +130,7 @@ def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_i
         raise BuildError(patch.at, "the patch is empty")
     operations = read_operations(value)
     for resource in _select(run, resources, patch):
+        run.budget.spend(text.steps)
         if keeps_id:
             resource.keep_id()
         run.touch(resource, text)
@@ -142,9 +146,9 @@ def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_i
 
 def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Resource]:
     assert patch.target is not None
-    run.budget.spend(len(resources))
+    run.budget.spend(len(resources) * patch.target.steps)
     at = patch.target_at or patch.at
-    selected = [resource for resource in resources if patch.target.selects(resource, at)]
+    selected = [resource for resource in resources if patch.target.selects(resource, at, run.budget)]
     if not selected and not run.is_incomplete:
         run.unmatched.append(UnmatchedPatch(at, describe_target(patch.target), False))
     return selected
@@ -158,6 +162,7 @@ def describe_target(target: Selector) -> str:
 def _merge(
     run: OverlayRun, resources: list[Resource], resource: Resource, value: YamlTree, patch: Patch, as_texts: bool
 ) -> None:
+    run.budget.spend(patch.text.steps)
     run.touch(resource, patch.text)
     resource.is_json = False
     own = resource.value
@@ -184,6 +189,7 @@ def _merge(
         allowed = patch.changes_kind if path == ("kind",) else patch.renames if path[-1] == "name" else False
         if not allowed:
             _restore(merged, path, field)
+    run.budget.spend(sum(len(new.items) * len(old.items) for _, new, old in merge.replaced) // _COMPARED)
     run.lost += _find_lost(merge.replaced, merged.text("kind"), name)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.forms.kustomize.errors import BuildError
-from nodelint.forms.kustomize.resources import Id, Resource, compile_pattern, fits_labels, is_cluster_wide
+from nodelint.forms.kustomize.resources import Id, Resource, fits_labels, has_match, is_cluster_wide
 from nodelint.forms.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
 from nodelint.text import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.base.budget import WorkBudget
     from nodelint.forms.kustomize.configuration import Kustomization
     from nodelint.forms.kustomize.run import OverlayRun
 
@@ -21,6 +23,8 @@ _DEEPEST = 100
 _ANNOTATIONS = "metadata.annotations."
 _BESIDE_ID = ("spec.", _ANNOTATIONS)
 """What a path begins with that leads to no part of an object's id."""
+_DIGITS = 10
+"""Digits that no index of an item has."""
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
@@ -126,7 +130,7 @@ def _apply_to(
     listed = [path.as_text() for path in paths.items] if paths is not None else []
     rejected = target.get("reject")
     rejects = rejected.items if rejected is not None else []
-    run.budget.spend(len(resources))
+    run.budget.spend(len(resources) * (1 + len(rejects)))
     for resource in resources:
         ids = resource.known_ids()
         if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(
@@ -137,7 +141,7 @@ def _apply_to(
             continue
         resource.marked = resource.marked or (origin is not None and origin.marked)
         for path in listed or ["metadata.name"]:
-            _copy_to(resource, path, value, target.get("options"), target.at)
+            _copy_to(run, resource, path, value, target)
             if not path.startswith(_BESIDE_ID):
                 resource.forget_ids()
 
@@ -157,13 +161,19 @@ def _rejects(resource: Resource, ids: list[Id], reject: YamlTree) -> bool:
     return named and any(_is_selected(resource_id, reject) for resource_id in ids)
 
 
-def _copy_to(resource: Resource, path: str, value: YamlTree, options: YamlTree | None, at: Node | None) -> None:
+def _copy_to(run: OverlayRun, resource: Resource, path: str, value: YamlTree, target: YamlTree) -> None:
+    options, at = target.get("options"), target.at
+    size = sum(1 for _ in value.walk())
     create = options is not None and (made := options.get("create")) is not None and made.value is True
-    slots = list(_find_slots(resource.value, split_path(path), value.kind if create else "", at))
+    how = _Search(value.kind if create else "", at, run.budget)
+    slots = list(_find_slots(resource.value, split_path(path), how))
     if not slots:
         raise BuildError(at, f"the target of the replacement has no field `{path}`")
     for there, put in slots:
+        run.budget.spend(size)
         new = _new_value(there, value, options, at, path.startswith(_ANNOTATIONS))
+        if new.kind == "scalar":
+            run.budget.spend(0, len(new.as_text()))
         if there is not None and there.kind == "scalar" == new.kind:
             there.become(new)
         else:
@@ -255,7 +265,7 @@ def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
         if value.kind == "sequence":
             if step == "-":
                 found = value.items[-1] if value.items else None
-            elif step.isdigit():
+            elif _is_index(step):
                 found = value.items[int(step)] if int(step) < len(value.items) else None
             elif (element := _ELEMENT.fullmatch(step)) is not None:
                 found = next((item for item in value.items if _field_equals(item, element[1], element[2])), None)
@@ -272,71 +282,82 @@ def _field_equals(item: YamlTree, field: str, text: str) -> bool:
     return found is not None and found.kind == "scalar" and found.as_text() == text
 
 
-def _find_slots(
-    value: YamlTree, path: list[str], create: str, at: Node | None
-) -> Iterator[tuple[YamlTree | None, Put]]:
+class _Search(NamedTuple):
+    """How fields are looked for: the kind of what is to be created, empty for nothing, for whom, and at what cost."""
+
+    create: str
+    at: Node | None
+    budget: WorkBudget
+
+
+def _is_index(step: str) -> bool:
+    return step.isascii() and step.isdigit() and len(step) < _DIGITS
+
+
+def _find_slots(value: YamlTree, path: list[str], how: _Search) -> Iterator[tuple[YamlTree | None, Put]]:
     """The fields that a path leads to: what is there now, and how to put another value there."""
     if len(path) > _DEEPEST:
-        raise BuildError(at, f"the path has more than {_DEEPEST} parts")
+        raise BuildError(how.at, f"the path has more than {_DEEPEST} parts")
     step, rest = path[0], path[1:]
-    if step.isdigit() or _ELEMENT.fullmatch(step) is not None or step == "*":
-        yield from _find_items(value, step, rest, create, at)
+    if _is_index(step) or _ELEMENT.fullmatch(step) is not None or step == "*":
+        yield from _find_items(value, step, rest, how)
         return
     if value.kind != "mapping":
-        raise BuildError(at, f"`{step}` is asked of what is no mapping")
+        raise BuildError(how.at, f"`{step}` is asked of what is no mapping")
     there = value.get(step)
-    if there is None and not create:
+    if there is None and not how.create:
         return
     if not rest:
         yield there, lambda new: value.put(step, new)
         return
-    if there is None or (there.is_null and create):
+    if there is None or (there.is_null and how.create):
         there = _new_holder(rest[0])
         value.put(step, there)
-    yield from _find_slots(there, rest, create, at)
+    yield from _find_slots(there, rest, how)
 
 
 def _new_holder(step: str) -> YamlTree:
-    return YamlTree("sequence" if step.isdigit() or _ELEMENT.fullmatch(step) else "mapping")
+    return YamlTree("sequence" if _is_index(step) or _ELEMENT.fullmatch(step) else "mapping")
 
 
-def _find_items(
-    value: YamlTree, step: str, rest: list[str], create: str, at: Node | None
-) -> Iterator[tuple[YamlTree | None, Put]]:
+def _find_items(value: YamlTree, step: str, rest: list[str], how: _Search) -> Iterator[tuple[YamlTree | None, Put]]:
     if value.kind == "mapping" and step == "*":
-        raise BuildError(at, "`*` is asked of what is no list")
+        raise BuildError(how.at, "`*` is asked of what is no list")
     if value.kind != "sequence":
-        raise BuildError(at, f"`{step}` is asked of what is no list")
-    if step.isdigit():
+        raise BuildError(how.at, f"`{step}` is asked of what is no list")
+    if _is_index(step):
         index = int(step)
-        if index == len(value.items) and create:
+        if index == len(value.items) and how.create:
             value.items.append(_new_holder(rest[0]) if rest else YamlTree("scalar"))
-            yield from _enter(value, index, rest, create, at, is_new=not rest)
+            yield from _enter(value, index, rest, how, is_new=not rest)
             return
         if index >= len(value.items):
-            raise BuildError(at, f"the list has no item {index}")
+            raise BuildError(how.at, f"the list has no item {index}")
         chosen = [index]
     elif step == "*":
         chosen = list(range(len(value.items)))
     else:
-        chosen = list(_find_elements(value, step, at))
-        if not chosen and create:
+        chosen = list(_find_elements(value, step, how))
+        if not chosen and how.create:
             element = _ELEMENT.fullmatch(step)
             assert element is not None
-            value.items.append(_new_element(element[1], element[2], at))
+            value.items.append(_new_element(element[1], element[2], how.at))
             chosen = [len(value.items) - 1]
     for index in chosen:
-        yield from _enter(value, index, rest, create, at)
+        yield from _enter(value, index, rest, how)
 
 
-def _find_elements(value: YamlTree, step: str, at: Node | None) -> Iterator[int]:
+def _find_elements(value: YamlTree, step: str, how: _Search) -> Iterator[int]:
     """The items with a field that a pattern is found in."""
     element = _ELEMENT.fullmatch(step)
     assert element is not None
-    pattern = compile_pattern(element[2], at)
     for n, item in enumerate(value.items):
         found = item.get(element[1]) if element[1] else item
-        if found is not None and found.kind == "scalar" and pattern.search(found.as_text()):
+        if (
+            found is not None
+            and found.kind == "scalar"
+            and has_match(element[2], found.as_text(), how.at, how.budget)
+        ):
             yield n
 
 
@@ -350,12 +371,12 @@ def _new_element(field: str, text: str, at: Node | None) -> YamlTree:
 
 
 def _enter(
-    value: YamlTree, index: int, rest: list[str], create: str, at: Node | None, is_new: bool = False
+    value: YamlTree, index: int, rest: list[str], how: _Search, is_new: bool = False
 ) -> Iterator[tuple[YamlTree | None, Put]]:
     def put(new: YamlTree) -> None:
         value.items[index] = new
 
     if rest:
-        yield from _find_slots(value.items[index], rest, create, at)
+        yield from _find_slots(value.items[index], rest, how)
     else:
         yield None if is_new else value.items[index], put

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from nodelint.base.budget import WorkBudget
+
 _CLUSTER_WIDE = frozenset(
     (
         *("APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding"),
@@ -40,6 +42,10 @@ _CLUSTER_WIDE = frozenset(
 )
 """Kinds of Kubernetes itself that belong to no namespace; kustomize knows the scope of no other kind."""
 _DEEPEST_PATTERN = 4
+_MOST_TRIES = 3_000_000
+"""Ways in which a pattern may be tried on a text: Python goes back, which Go does not."""
+_LETTERS_OF_STEP, _TRIES_OF_STEP = 8, 100
+"""Characters of a selector of labels that are read in a step, and ways in which a pattern is tried."""
 
 
 class Id(NamedTuple):
@@ -146,7 +152,12 @@ class Selector(NamedTuple):
     labels: str = ""
     annotations: str = ""
 
-    def selects(self, resource: Resource, at: Node | None) -> bool:
+    @property
+    def steps(self) -> int:
+        """The steps of a budget that it takes to ask for one object, without its patterns."""
+        return 1 + (len(self.labels) + len(self.annotations)) // _LETTERS_OF_STEP
+
+    def selects(self, resource: Resource, at: Node | None, budget: WorkBudget) -> bool:
         """Whether an object is one of them, by its name of now or by its first. Raises `BuildError`."""
         now = first = resource.id
         if resource.previous:
@@ -154,7 +165,7 @@ class Selector(NamedTuple):
             first = now._replace(kind=kind, name=name, namespace=namespace)
 
         def fits(pattern: str, *texts: str) -> bool:
-            return not pattern or any(matches(pattern, text, at) for text in texts)
+            return not pattern or any(matches(pattern, text, at, budget) for text in texts)
 
         return (
             fits(self.namespace, first.namespace, now.namespace)
@@ -178,17 +189,44 @@ def read_selector(value: YamlTree | None) -> Selector:
     return Selector(*(value.text(name) for name in names))
 
 
-def matches(pattern: str, text: str, at: Node | None) -> bool:
+def matches(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
     """Whether a regular expression matches the whole of a text. Raises `BuildError`."""
-    return pattern == text or compile_pattern(f"^(?:{pattern})$", at).search(text) is not None
+    return pattern == text or has_match(f"^(?:{pattern})$", text, at, budget)
 
 
-def compile_pattern(pattern: str, at: Node | None) -> re.Pattern[str]:
-    """A pattern of Go's as one of Python's. Raises `BuildError` for one that might take long, or is none here."""
+def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
+    """Whether a pattern of Go's is found in a text. Raises `BuildError` for one that might take long, or is none."""
     compiled = _compile(pattern)
     if isinstance(compiled, str):
         raise BuildError(at, compiled, fails=False)
-    return compiled
+    repeats, choices = _count_ways(pattern)
+    tries = choices * max(len(text), 2) ** repeats
+    if tries > _MOST_TRIES:
+        raise BuildError(at, _describe_involved(pattern), fails=False)
+    budget.spend(tries // _TRIES_OF_STEP)
+    return compiled.search(text) is not None
+
+
+@cache
+def _count_ways(pattern: str) -> tuple[int, int]:
+    """How many parts of a pattern repeat, and in how many ways its choices can be made."""
+    tokens = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|[*+{?(|)]", pattern)
+    choices, branches = 1, [1]
+    for token in tokens:
+        if token in ("(", "(?:"):
+            branches.append(1)
+        elif token == "|":
+            branches[-1] += 1
+        elif token == "?":
+            choices *= 2
+        elif token == ")" and len(branches) > 1:
+            choices *= branches.pop()
+    return sum(token in ("*", "+", "{") for token in tokens), choices * branches[0]
+
+
+def _describe_involved(pattern: str) -> str:
+    shown = pattern.removeprefix("^(?:").removesuffix(")$")
+    return f"the pattern `{shown[:60]}` is too involved to be matched here"
 
 
 @cache
@@ -197,7 +235,7 @@ def _compile(pattern: str) -> re.Pattern[str] | str:
     if len(re.findall(r"(?<!\\)[*+{]", shown)) > _DEEPEST_PATTERN or re.search(
         r"\)[*+{]|[*+?}][*+{]|\\\d|\(\?[^:]", shown
     ):
-        return f"the pattern `{shown[:60]}` is too involved to be matched here"
+        return _describe_involved(pattern)
     try:
         return re.compile(pattern.replace("$", r"\Z") if "$" in pattern and "[" not in pattern else pattern, re.ASCII)
     except re.error as error:

@@ -10,6 +10,12 @@ from nodelint.forms.kustomize.resources import Resource, is_cluster_wide, put_sc
 from nodelint.forms.kustomize.values import YamlTree, check_name, new_text
 from nodelint.text import Node
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.base.budget import WorkBudget
+    from nodelint.forms.kustomize.run import OverlayRun
+
 _UNNAMED = ("CustomResourceDefinition", "Namespace")
 """Kinds whose names get no prefix and no suffix."""
 
@@ -33,7 +39,7 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
     check_unique(resources)
 
 
-def set_affixes(resources: list[Resource], kustomization: Kustomization) -> None:
+def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """Give names their prefix and suffix."""
     for field, affixed in (("namePrefix", _prefixed), ("nameSuffix", _suffixed)):
         affix = kustomization.value.text(field)
@@ -44,6 +50,7 @@ def set_affixes(resources: list[Resource], kustomization: Kustomization) -> None
             if first.kind in _UNNAMED or (first.group, first.kind) == ("apiregistration.k8s.io", "APIService"):
                 continue
             resource.keep_id()
+            run.budget.spend(1, len(resource.id.name) + len(affix))
             name = resource.value.get("metadata", "name")
             at = name.at if name is not None else None
             set_text(resource, ("metadata", "name"), affixed(resource.id.name, affix), at, False)
@@ -57,21 +64,23 @@ def _suffixed(name: str, affix: str) -> str:
     return name + affix
 
 
-def set_labels(resources: list[Resource], kustomization: Kustomization) -> None:
+def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """Add `labels` and `commonLabels`. Raises `BuildError` where a value is no text."""
     for item in kustomization.items("labels"):
         own = item.get("fields")
         specs = [_read_spec(spec) for spec in own.items] if own is not None else []
-        _add_pairs(resources, "labels", check_texts(item.get("pairs")), specs)
-    _add_pairs(resources, "labels", kustomization.pairs("commonLabels"), [])
+        _add_pairs(run, resources, "labels", check_texts(item.get("pairs")), specs)
+    _add_pairs(run, resources, "labels", kustomization.pairs("commonLabels"), [])
 
 
-def set_annotations(resources: list[Resource], kustomization: Kustomization) -> None:
+def set_annotations(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """Add `commonAnnotations`. Raises `BuildError` where a value is no text."""
-    _add_pairs(resources, "annotations", kustomization.pairs("commonAnnotations"), [])
+    _add_pairs(run, resources, "annotations", kustomization.pairs("commonAnnotations"), [])
 
 
-def _add_pairs(resources: list[Resource], field: str, pairs: YamlTree | None, specs: list[_Spec]) -> None:
+def _add_pairs(
+    run: OverlayRun, resources: list[Resource], field: str, pairs: YamlTree | None, specs: list[_Spec]
+) -> None:
     """Add labels or annotations to the metadata, and to fields of the kustomization's choice."""
     if pairs is None:
         return
@@ -81,7 +90,7 @@ def _add_pairs(resources: list[Resource], field: str, pairs: YamlTree | None, sp
         for name, pair in pairs.fields.items():
             added = new_text(pair.value.as_text(), pair.value.at)
             for path, create in (*((s.path, s.create) for s in chosen), (["metadata", field], True)):
-                _follow(resource.value, path, create, _Pair(name, added, pair.key), pairs.at)
+                _follow(resource.value, path, create, _Pair(name, added, pair.key, run.budget), pairs.at)
 
 
 class _Pair(NamedTuple):
@@ -90,9 +99,11 @@ class _Pair(NamedTuple):
     name: str
     value: YamlTree
     key: Node | None
+    budget: WorkBudget
 
     def add(self, holder: YamlTree) -> None:
         """Add it to a mapping. Raises `BuildError`."""
+        self.budget.spend()
         if holder.get(self.name) is None:
             check_name(self.name, self.key)
         put_scalar(holder, self.name, self.value, self.key)

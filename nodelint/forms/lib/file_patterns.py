@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.text.limits import note_left_out
+
+if TYPE_CHECKING:
+    from nodelint.base.budget import WorkBudget
 
 _MOST_ENTRIES = 20_000
 """Entries of folders that one pattern is held against."""
@@ -17,16 +21,20 @@ _MOST_ENTRIES = 20_000
 _MOST_CHOICES = 16
 
 
-def match_files(folder: str, pattern: str) -> list[str] | None:
+def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> list[str] | None:
     """The files below a folder that match a pattern, as their paths from it, in order; None where they are too many.
 
-    `*` stands for characters of a name, `**` for any folders, `{a,b}` for one of several texts.
+    `*` stands for characters of a name, `**` for any folders, `{a,b}` for one of several texts. Each entry of a
+    folder is a step of the budget, if there is one. Raise `BudgetSpent`.
     """
     choices = _expand(pattern)
     found: set[str] = set()
     left = [_MOST_ENTRIES]
     for choice in choices or ():
+        before = left[0]
         found.update(_walk(folder, choice.split("/"), "", left))
+        if budget is not None:
+            budget.spend(before - left[0])
     if choices is None or left[0] <= 0:
         note_left_out(folder, f"the pattern `{pattern[:60]}` stands for too many files: they are not judged", 0)
         return None

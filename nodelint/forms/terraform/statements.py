@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TERRAFORM
-from nodelint.forms.terraform.hcl import Text, Token
+from nodelint.forms.terraform.hcl import Token, words_of
 from nodelint.model.evidence import DEFAULT, LOOSE, STATED, About, Evidence, match_chart, stated
 from nodelint.text import Source
 
@@ -53,7 +53,7 @@ class Reference(NamedTuple):
 
 def assigned(text: str) -> Iterator[Assigned]:
     """All that a text of HCL assigns, with the words of the blocks and objects around each."""
-    tokens = Text(text, 0, len(text)).tokens
+    tokens = words_of(text).tokens
     around: list[tuple[tuple[str, ...], int]] = []
     words: list[str] = []
     for index, token in enumerate(tokens):

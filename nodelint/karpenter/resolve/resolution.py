@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
@@ -19,6 +19,10 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import KubernetesVersion, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.text import Node
+
+PERHAPS_NEWER = "is not known to EC2 or Karpenter, and may be newer than the catalogue"
+ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
+OLD_FACTS = "is not known, and may be newer than the catalogue"
 
 _GROUP = 40
 """Types of about the same price that are looked at together: there are about as many such groups."""
@@ -83,6 +87,25 @@ class Resolution:
 
         twin = copy(self)
         twin.min_values_relaxed = True
+        return twin
+
+    @property
+    def perhaps_newer(self) -> Gap | None:
+        """Return why a type that the catalogue lacks may meet the requirements that no known type meets.
+
+        None if some known type meets them, or if no such type can.
+        """
+        reasons = (ELSEWHERE, PERHAPS_NEWER, OLD_FACTS)
+        return (
+            next((gap for gap in self.unknown if gap.reason.endswith(reasons)), None) if not self.candidates else None
+        )
+
+    def with_unknown(self, gaps: Iterable[Gap]) -> Resolution:
+        """Return the same with more that is not known."""
+        from copy import copy
+
+        twin = copy(self)
+        twin.unknown = (*self.unknown, *gaps)
         return twin
 
     def with_overlays(

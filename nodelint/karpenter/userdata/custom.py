@@ -14,7 +14,7 @@ from nodelint.data import table
 from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.family_mismatch import WORDS, end_of_line, first_line, unrunnable
 from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, archive, is_mime
-from nodelint.karpenter.userdata.reading import UserData
+from nodelint.karpenter.userdata.reading import LONGEST, UserData
 from nodelint.karpenter.userdata.settings import KubeletSetting
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.text import Node
@@ -171,6 +171,8 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
     node = node_class.node.find("spec", "userData")
     written = text(node)
     if node_class.ami_family != "Custom" or node is None or not isinstance(written, str) or not written.strip():
+        return None
+    if len(written) > LONGEST:
         return None
     return CustomUserData(node, written, image)
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
+LONGEST = 65_536
+"""Characters of user data that are read: four times what EC2 takes. That EC2 refuses a longer one is an error of the
+class; that of Bottlerocket is written anew, so that its length says nothing.
+"""
 _LEAST_ENCODED = 16
 """Characters below which a text is not taken for base64."""
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
@@ -308,5 +312,7 @@ def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
     if node is None or not isinstance(written, str) or not written.strip():
         return None
     if family not in ("AL2", "AL2023", "Bottlerocket") and not (family or "").startswith("Windows"):
+        return None
+    if len(written) > LONGEST and family != "Bottlerocket":
         return None
     return UserData(node, written, str(family))

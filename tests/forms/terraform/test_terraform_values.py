@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
-from nodelint.forms.terraform.fill import attributes_of, blocks_of, fill_template
+from nodelint.forms.terraform.file_blocks import attributes_of, blocks_of
+from nodelint.forms.terraform.fill import fill_template
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.hclexpr import parse_expression
