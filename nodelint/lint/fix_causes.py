@@ -50,11 +50,11 @@ def share_causes(
 
 
 def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Those of some offers that change a document which others of them change, too: of the same causes the first."""
+    """Those of some offers that change a document or an object as others of them do: of the same causes the first."""
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
-    together: dict[tuple[int, int], list[FixOffer]] = {}
+    together: dict[object, list[FixOffer]] = {}
     for offer in offers:
-        for part in {(id(edit.source), document_number(edit)) for edit in offer.edits}:
+        for part in {*offer.names, *((id(edit.source), document_number(edit)) for edit in offer.edits)}:
             together.setdefault(part, []).append(offer)
     found: dict[tuple[int, ...], list[FixOffer]] = {}
     for same in together.values():

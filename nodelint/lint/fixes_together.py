@@ -31,11 +31,13 @@ def find_apart(
     held_batches: Collection[Collection[tuple[Edit, ...]]],
     trials: Trials,
     find_bad: FindBad,
+    can_try: Callable[[], bool],
 ) -> Iterator[Apart]:
     """Yield the safe fixes that hold alone, and not once the others are made as well.
 
     A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
-    the offers by cause, `held_batches` those that were tried together and hold.
+    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
+    further trial may be made.
     """
     together = next(groups(offers), [])
     if len(together) < 2 or {offer.edits for offer in together} in held_batches:
@@ -52,7 +54,7 @@ def find_apart(
     causes = [[offer for offer in (first, *others) if id(offer) in suspects] for first, others in alike]
     pending = [[cause for cause in causes if cause]]
     left: Sequence[FixOffer] = ()
-    while pending and attempt.number < _MOST:
+    while pending and attempt.number < _MOST and can_try():
         part = pending.pop()
         own = [offer for cause in part for offer in cause]
         if len(standing) + len(own) < len(together) and not attempt.fails([*standing, *own]):

@@ -138,9 +138,9 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
-        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._beside: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._held: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
@@ -163,8 +163,8 @@ class _Run:
             left = [offer for first, others in alike for offer in self._carry_over(first, others)]
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
-        if not self._why and not self._moved and not self._follows and not self._beside and not self._changed:
-            return self._report
+        if not self._why and not self._moved and not self._follows and not self._beside:
+            return self._make_report() if self._changed else self._report
         lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
         self._prover.edited.forget_others(keys)
@@ -213,9 +213,12 @@ class _Run:
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
         """Note of safe fixes that do not hold beside the others what there is then."""
-        if RUN.is_over():
+        if RUN.is_over() or len(offers) < 2:
             return
-        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad):
+        if not self._can_try():
+            self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
+            return
+        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
             own = [mark for mark in bad if mark[1] in offer.names] or bad
             text = _describe(own[0], tried) if own else "a file that can no longer be read"
             self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
@@ -224,8 +227,7 @@ class _Run:
 
     def _try(self, batch: Sequence[FixOffer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
-        self._built += self._size
-        if self._size > _LARGEST_BUILT or self._built > _MOST_BUILT or self._steps > _MOST_STEPS:
+        if not self._can_try():
             self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
@@ -258,6 +260,11 @@ class _Run:
                 self._moved.discard(offer.edits)
                 self._try([offer])
 
+    def _can_try(self) -> bool:
+        """Whether another trial is within what a run may render again."""
+        self._built += self._size
+        return self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT and self._steps <= _MOST_STEPS
+
     def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)
 
@@ -289,9 +296,9 @@ class _Run:
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
         changed = self._changed.get(edits, ()) if finding.edits else ()
-        return (
-            result if finding is result.finding and not changed else result._replace(finding=finding, changed=changed)
-        )
+        if finding is result.finding and not changed:
+            return result
+        return result._replace(finding=finding, changed=changed)
 
 
 def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:
