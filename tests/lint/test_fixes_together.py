@@ -132,8 +132,8 @@ def test_rules_that_ask_of_others_are_known() -> None:
         memory = ResultCaches()
         lint(inventory.files, LintRequest(target_of(example), RULES), built=inventory.built, memory=memory)
         for cache in memory._kept.values():
-            for said in cache._said.values():
-                for (name, _, _), (_, _, rules) in said.dependencies.items():
+            for known_results in cache._said.values():
+                for (name, _, _), (_, _, rules) in known_results.dependencies.items():
                     if name not in own:
                         asking.update(dict.fromkeys(rules, name))
     assert asking
