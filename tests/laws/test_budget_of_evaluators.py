@@ -13,6 +13,7 @@ import pytest
 
 from nodelint.base import budget
 from nodelint.forms.kustomize import run as overlay_run
+from nodelint.forms.kustomize.overlay import Overlay
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
@@ -296,7 +297,7 @@ EVALUATORS: dict[str, dict[str, tuple[Files, str]]] = {
         "a policy": (policies(_OF_ALL.format("a + b + c != ''")), "pool.yaml"),
     },
     "apiserver/cel/__init__.py": {
-        "a policy of a pool": (policies(_OF_ALL.format("has(pool.metadata) && a + b + c != ''")), "pool.yaml"),
+        "a policy of a pool": (policies(_OF_ALL.format("(class == null || true) && a + b + c != ''")), "pool.yaml"),
     },
     "": {
         "depth of JSON": (
@@ -362,3 +363,25 @@ def test_each_budget_has_a_row() -> None:
         if re.search(r"\b(?:WorkBudget|RUN\.draw)\(", path.read_text(encoding="utf-8"))
     }
     assert drawing - {"base/budget.py"} == {*EVALUATORS} - {""}
+
+
+_WRONG = {"karpenter.sh/capacity-type": "spott", "kubernetes.io/os": "linxu", "kubernetes.io/arch": "arm46"}
+
+
+@pytest.mark.parametrize("limit", ["_LARGEST_BUILT", "_MOST_BUILT", "_MOST_STEPS"])
+def test_trials_of_fixes_are_limited(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is built of many overlays, or given up, is not built again for each of many fixes."""
+    built: list[str] = []
+    build = Overlay.build
+    monkeypatch.setattr(overlay_run, "_MOST_STEPS", 2_000)
+    monkeypatch.setattr(f"nodelint.lint.proven_fixes.{limit}", 100)
+    monkeypatch.setattr(Overlay, "build", lambda overlay: (built.append(overlay.folder), build(overlay)))
+    wrong = [f"key: {key}, operator: In, values: [{value}]" for key, value in _WRONG.items()]
+    files = {f"o{n}/kustomization.yaml": f"{_KUSTOMIZE}resources: [../base]\n" for n in range(20)}
+    files |= below("given-up", patched("- {op: add, path: /spec/x, value: a}\n", times=600))
+    files |= {"base/kustomization.yaml": f"{_KUSTOMIZE}resources: [pool.yaml]\n", "base/pool.yaml": nodepool(*wrong)}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files})
+    done = in_process.run(["check", "--format", "json", "."], tmp_path, {**os.environ, "NODELINT_JOBS": "1"})
+    withheld = [finding["fixWithheld"] for finding in json.loads(done.stdout)["findings"]]
+    assert "more would have to be rendered again" in str(withheld)
+    assert len(built) < (1 + len(_WRONG)) * len(set(built))
