@@ -51,8 +51,9 @@ from nodelint.model.finding import Also, Edit, Finding, Safety, Severity, Span, 
 from nodelint.model.gap import Findings, Skip
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
+from nodelint.rule.classification import Group
 from nodelint.rule.context import Context
-from nodelint.rule.definition import Group, rule
+from nodelint.rule.definition import rule
 from nodelint.text import UNKNOWN, Node, Source
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.place(pool),
         message=f"{len(stray):,} of {len(types):,} allowed instance types have GPUs or other accelerators{cost}",
         edits=changes,
-        note="a pod that fits no other type launches one",
+        note="Karpenter launches such a node for a pod that fits no other type",
         help=f"exclude the instance categories {', '.join(categories)}",
     )
 

@@ -411,7 +411,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=first.key_node,
                     message=f"`{messages.short(tags[0], 40)}` {why}",
-                    help="select by a tag that only the right ones have, such as `karpenter.sh/discovery: <cluster>`",
+                    help="select by a tag that only this cluster uses: `karpenter.sh/discovery: <cluster>`",
                 )
 
 

@@ -138,10 +138,10 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
         always = idle.counts.schedule is None
         when = "applies at all times" if always else "applies whenever it does"
         more = idle.allows_more and not (always and idle.budget.schedule is None)
-        what = "allows nothing more" if idle.allows_more else "changes nothing"
+        what = "does not allow more" if idle.allows_more else "has no effect"
         yield Finding(
             at=written,
-            message=f"this budget of `{shown}` {what}: the one of `{limit}` {when}, and the smallest counts",
+            message=f"this budget of `{shown}` {what}: the budget of `{limit}` {when}, and the smallest counts",
             severity=None if more else "info",
             edits=[] if more else edits.if_editable(edits.remove, entry),
             also=[Also(other, "the budget that counts")],

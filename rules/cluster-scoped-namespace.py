@@ -16,7 +16,7 @@ metadata.namespace: karpenter
 
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, manifest, messages, rule
 
-WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still tell objects apart by the field"
+WHO = "one object serves the whole cluster; Kustomize and Argo CD still use the field to identify the object"
 
 
 @rule(

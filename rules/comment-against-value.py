@@ -232,7 +232,7 @@ def _bounds(pool: NodePool) -> Findings:
             at=line.values[0].node,
             message=f"the comment says `{comment}`, but `{line.operator} {number}` {end} at {begins}",
             help=f"write `{line.operator} {meant}` for {labels.name_of(line.key)}, or correct the comment",
-            suggestions=[Suggestion(f"let {number} in", changes)] if changes else [],
+            suggestions=[Suggestion(f"include {number}", changes)] if changes else [],
         )
 
 

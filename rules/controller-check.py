@@ -316,7 +316,7 @@ def _bounds(line: RequirementLine, key: str) -> bool:
     )
 
 
-_BOUNDS_ALONE = "of a key with bounds (Gt, Lt), NodeClaims of a NodePool with `replicas` carry nothing but these"
+_BOUNDS_ALONE = "for a key with bounds (Gt, Lt), NodeClaims of a NodePool with `replicas` carry only the bounds"
 _ONE_BOUND = "before Karpenter 1.9, NodeClaims of a NodePool with `replicas` lose an upper bound next to a lower one"
 
 

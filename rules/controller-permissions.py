@@ -154,8 +154,49 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
+`AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
+role whose trust policy names Karpenter's service account.
+
+```yaml bad
+# file: iam.tf
+resource "aws_iam_role" "karpenter" {
+  name = "karpenter"
+  assume_role_policy = jsonencode({
+    Statement = [{
+      Action    = "sts:AssumeRoleWithWebIdentity"
+      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
+    }]
+  })
+}
+resource "aws_iam_role_policy_attachment" "karpenter" {
+  role       = aws_iam_role.karpenter.name
+  policy_arn = "arn:aws:iam::aws:policy/AmazonEC2FullAccess"
+}
+```
+
+```yaml good
+# file: iam.tf
+resource "aws_iam_role" "karpenter" {
+  name = "karpenter"
+  assume_role_policy = jsonencode({
+    Statement = [{
+      Action    = "sts:AssumeRoleWithWebIdentity"
+      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
+    }]
+  })
+}
+resource "aws_iam_role_policy_attachment" "karpenter" {
+  role       = aws_iam_role.karpenter.name
+  policy_arn = aws_iam_policy.karpenter.arn
+}
+```
 """
 
+import os
 import re
 
 from nodelint.api import (
@@ -215,12 +256,13 @@ _FOR_ROLE = (
         "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
     ],
-    mentions=["ec2:CreateFleet", "module"],
+    mentions=["ec2:CreateFleet", "module", "iam_role_policy_attachment"],
 )
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith(terraform_blocks.ENDINGS):
         return
     yield from _check_written(source, context)
+    yield from _check_attached(source, context)
     for call in terraform_blocks.find_blocks(source):
         block = call.text if call.address.startswith("module.") else ""
         called, version = _SOURCE.search(block), _VERSION.search(block)
@@ -228,10 +270,10 @@ def check(source: Source, context: Context) -> Findings:
         most = _find_newest(version[1]) if version is not None else None
         if module is None or version is None or most is None or not _is_granting(block, module):
             continue
-        objects = context.objects_near(source, Object)
-        stated = [context.stated_releases(obj) for obj in objects]
-        lists = all(found and min(found) >= LISTS_PROFILES for found in stated)
-        if not objects or any(obj.version != "v1" for obj in objects):
+        objects = context.run_files.objects_near(source, Object)
+        stated = [context.stated_releases(obj) for obj in objects] or _releases_beside(source, context)
+        lists = bool(stated) and all(found and min(found) >= LISTS_PROFILES for found in stated)
+        if (not objects and not lists) or any(obj.version != "v1" for obj in objects):
             continue
         place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
         at = Span(source, *place.span(1)) if place is not None else call.at
@@ -241,8 +283,8 @@ def check(source: Source, context: Context) -> Findings:
                 ways = [_describe_switch(module, most), "move to version 21 of the module"]
             yield Finding(
                 at=at,
-                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, and the objects are v1",
-                note="the controller is refused where it tags instances: `ec2:CreateTags`",
+                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
+                note="EC2 refuses `ec2:CreateTags` when the controller tags instances",
                 help=", or ".join(ways),
             )
         elif lists and most < module.lists_profiles and not re.search(rf"\b{module.extra}\s*=", block):
@@ -254,12 +296,69 @@ def check(source: Source, context: Context) -> Findings:
             )
 
 
+def _releases_beside(source: Source, context: Context) -> "list[list[releases.Version]]":
+    """The releases of the charts that the folder of a file installs; empty if one is not known."""
+    folder = os.path.dirname(source.path)
+    installs = [
+        install for install in context.run_files.installs if os.path.dirname(install.at.source.path) == folder
+    ]
+    known = [install.release for install in installs if install.release is not None]
+    return [[release] for release in known] if len(known) == len(installs) else []
+
+
+_OF_AWS = re.compile(r'"arn:[^:"]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
+_WITHOUT_PASS_ROLE = frozenset(
+    {
+        *(
+            "AmazonEKSWorkerNodePolicy",
+            "AmazonEKSWorkerNodeMinimalPolicy",
+            "AmazonEKS_CNI_Policy",
+            "AmazonEKSClusterPolicy",
+        ),
+        *("AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore"),
+        *("AmazonEC2FullAccess", "AmazonEC2ReadOnlyAccess", "AmazonSQSFullAccess", "AmazonSSMReadOnlyAccess"),
+        *("AmazonEKSVPCResourceController", "AmazonEKSServicePolicy", "CloudWatchAgentServerPolicy"),
+    }
+)
+"""Policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
+_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
+
+
+def _check_attached(source: Source, context: Context) -> Findings:
+    """Roles of the controller to which only policies of AWS are attached."""
+    blocks = context.run_files.terraform
+    for block in blocks.find_in(source.path):
+        if not _ACCOUNT.search(block.text):
+            continue
+        if block.address.startswith("module.") and "role_policy_arns" in block.text:
+            given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\]]*)\]", block.text)
+            texts = [] if given is None or "policy_statements" in block.text else [given[1]]
+        elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
+            folder = os.path.dirname(source.path)
+            near = [other for other in blocks.blocks if os.path.dirname(other.source.path) == folder]
+            texts = [b.text for b in near if b is not block and f"{block.address}." in b.text and "policy" in b.kind]
+        else:
+            continue
+        refers = any(re.search(r"aws_iam_policy|policy\s*=|each\.|var\.|local\.|module\.", text) for text in texts)
+        names = [name for text in texts for name in _OF_AWS.findall(text)]
+        if not names or refers or not _WITHOUT_PASS_ROLE.issuperset(names):
+            continue
+        yield Finding(
+            at=block.at,
+            message="only policies of AWS are attached to the controller's role, and none grants `iam:PassRole`:"
+            " no node is launched",
+            also=[],
+            help="attach the policy of Karpenter's CloudFormation template, or use the module `karpenter` of"
+            " terraform-aws-modules/eks",
+        )
+
+
 def _check_written(source: Source, context: Context) -> Findings:
     """A policy that is written out in a file, beside classes for which it lacks actions."""
     at = source.text.find("ec2:CreateFleet")
     if at < 0 or "iam:PassRole" not in source.text:
         return
-    classes = [obj for obj in context.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
+    classes = [obj for obj in context.run_files.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]

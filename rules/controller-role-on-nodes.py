@@ -133,13 +133,15 @@ _ROLE_ARN = re.compile(r"eks\.amazonaws\.com/role-arn")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [role for obj in context.classes_of(source) if (role := obj.node.find("spec", "role")) is not None]
+    roles = [
+        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
+    ]
     if not roles:
         return
     of_controller = _controller_roles(context)
     for role in roles:
         if role.value is UNKNOWN:
-            yield from _referred(role, context.terraform)
+            yield from _referred(role, context.run_files.terraform)
         elif isinstance(role.value, str) and role.value in of_controller:
             yield Finding(
                 at=role,
@@ -180,8 +182,8 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
 
 def _controller_roles(context: Context) -> set[str]:
     """The names of the roles that values of Karpenter's chart give its service account."""
-    if not context.is_in_files(_ROLE_ARN):
+    if not context.run_files.is_in_files(_ROLE_ARN):
         return set()
-    stated = [install.values for install in context.installs if install.values is not None]
+    stated = [install.values for install in context.run_files.installs if install.values is not None]
     notes = [values.find("serviceAccount", "annotations", "eks.amazonaws.com/role-arn") for values in stated]
     return {node.value.rpartition("/")[2] for node in notes if node is not None and isinstance(node.value, str)}

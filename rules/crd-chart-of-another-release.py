@@ -60,9 +60,11 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)\.\d+(?:[-+].*)?")
 )
 def check(source: Source, context: Context) -> Findings:
     folder = terraform_trace.folder_of(source.path)
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     installs = [
-        install for install in context.installs if terraform_trace.folder_of(install.at.source.path) == folder
+        install
+        for install in context.run_files.installs
+        if terraform_trace.folder_of(install.at.source.path) == folder
     ]
     versions = {install.version for install in installs if install.version}
     install = next((install for install in installs if install.version), None)

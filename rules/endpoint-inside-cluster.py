@@ -62,7 +62,7 @@ _INSIDE = re.compile(
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs_in(source):
+    for install in context.run_files.installs_in(source):
         for setting in install.find("CLUSTER_ENDPOINT"):
             at = controller_settings.place_in(source, context.files, install, setting.node)
             if at is None or at.start in places or not _INSIDE.fullmatch(setting.value):

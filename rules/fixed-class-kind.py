@@ -101,6 +101,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=kinds[0],
         message="the kind is fixed, and the chart also makes classes of `eks.amazonaws.com`: a pool never finds them",
-        note=f"`{messages.short(switch)}` makes a `NodeClass` in the place of an `EC2NodeClass`",
+        note=f"`{messages.short(switch)}` prints a `NodeClass` instead of an `EC2NodeClass`",
         help="print `group` and `kind` by the same condition",
     )

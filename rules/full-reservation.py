@@ -81,7 +81,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=pool_requirements.values_at(requirement),
             message=f"only reserved capacity is asked for, and `{ids}` had no free instance",
-            note="while that is so, no node launches: pods stay Pending",
+            note="as long as it is full, no node launches and pods stay Pending",
             help="add `on-demand`, which Karpenter takes where the reservation is full, or reserve more instances",
             also=[Also(finds.at, f"finds `{ids}`")],
         )

@@ -23,7 +23,7 @@ OF_INSTALL = {"pre-install", "post-install"}
 AGAIN = {"pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback"}
 KNOWN = OF_INSTALL | AGAIN | {"pre-delete", "post-delete", "test", "test-success"}
 SYNCS = {"presync", "sync", "postsync"}
-HELP = "remove the hook's annotations; what the order needs, such as the CRDs, belongs to a release of its own"
+HELP = "remove the hook annotations; install what has to come first, such as the CRDs, as another release"
 
 
 @rule(

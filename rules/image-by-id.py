@@ -43,7 +43,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     example = images.family_example(alias, context.kubernetes) if alias else None
     yield Finding(
         at=node,
-        message=f"{shown}: an image pinned by id gets no patches, and is of one region only",
+        message=f"{shown}: an image pinned by id gets no patches, and exists in one region only",
         also=[Also(term.node, "pinned by id") for term in terms[1:]],
         help=f"an alias holds in every region: `alias: {example}`" if example else None,
     )

@@ -17,6 +17,22 @@ spec.amiSelectorTerms:
 ```yaml good frame=class
 spec.amiFamily: AL2023
 ```
+
+A key that begins with `aws::` is what AWSNodeTemplate had for ids, names and owners (`aws::ids`). In an EC2NodeClass
+it is a tag as any other, which no image has: `id`, `name` and `owner` of a term are in its place.
+
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags:
+      aws::ids: ami-0c5dd1c52a3d4fe21
+```
+
+```yaml good frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - id: ami-0c5dd1c52a3d4fe21
+```
 """
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images, manifest, rule
@@ -32,13 +48,14 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images,
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
     cel=(
-        "!has(object.spec.amiSelectorTerms) || object.spec.amiSelectorTerms.all(t, has(t.name) || "
-        "!has(t.tags) || t.tags.all(k, (size(t.tags) != 1 && !k.contains('discovery')) || "
+        "!has(object.spec.amiSelectorTerms) || object.spec.amiSelectorTerms.all(t, "
+        "!has(t.tags) || (t.tags.all(k, !k.startsWith('aws::')) && (has(t.name) || "
+        "t.tags.all(k, (size(t.tags) != 1 && !k.contains('discovery')) || "
         "!((has(object.spec.securityGroupSelectorTerms) && "
         "object.spec.securityGroupSelectorTerms.exists(s, has(s.tags) && k in s.tags && s.tags[k] == "
         "t.tags[k])) || (has(object.spec.subnetSelectorTerms) && "
         "object.spec.subnetSelectorTerms.exists(s, has(s.tags) && k in s.tags && s.tags[k] == "
-        "t.tags[k])))))"
+        "t.tags[k])))))))"
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -53,6 +70,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         # `Name` and the like may well be on images too; a tag for discovery is put on what it was made for.
         tags = [tag for tag in term.tags if len(term.tags) == 1 or "discovery" in str(tag.key)]
         tag = next((tag for tag in tags if _tag_text(tag) in elsewhere), None)
+        special = next((tag for tag in term.tags if str(tag.key).startswith(_SPECIAL)), None)
+        if special is not None:
+            yield Finding(
+                at=special.key_node,
+                message=f"no image has the tag `{special.key}`: it was a special key of AWSNodeTemplate",
+                note="without an image the class never becomes ready",
+                help="select images by `id`, by `name` and `owner`, or by `alias`",
+            )
+            continue
         if tag is None or term.name:
             continue
         same, block = elsewhere[_tag_text(tag)], term.node.key("tags")
@@ -67,6 +93,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             note="without an image the class never becomes ready",
             help=f"use `alias: {example}` for the published images" if example else None,
         )
+
+
+_SPECIAL = "aws::"
+"""How the keys of AWSNodeTemplate's selector begin that were no tags."""
 
 
 def _tag_text(tag: manifest.Label) -> tuple[str, str]:

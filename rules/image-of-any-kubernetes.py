@@ -69,5 +69,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 def _comes(found: images.Mixture) -> str:
     if found.kubernetes:
         more = ", and with GPU drivers or without" if found.variants else ""
-        return f"nodes may be newer than the control plane or too old for it{more}, and drift when another one wins"
-    return "nodes have drivers or none by the order of publication, and drift when another one wins"
+        too = f"nodes may be newer than the control plane or too old for it{more}"
+        return f"{too}, and drift when another image is the newest"
+    return "the newest image decides whether nodes have drivers; they drift when another image is the newest"

@@ -42,7 +42,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     found = script.joins() if script is not None else None
     if script is None or found is None:
         return
-    given = f"it gives its nodes the providerID `{found.provider_id}`" if found.provider_id else ""
+    given = f"{found.name} gives its nodes the providerID `{found.provider_id}`" if found.provider_id else ""
     waits = "Karpenter waits for the providerID `aws:///...`, and deletes the node after 15 minutes"
     yield Finding(
         at=script.places.locate(found.start, found.end),

@@ -60,7 +60,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         ]
         lost = sorted({value for line in lines for value in line.texts} - {label.value})
         shown = f"`{messages.short(label.key)}: {messages.short(label.value, 20)}`"
-        message = f"the label {shown} also acts as a requirement: no other value is launched"
+        message = f"the label {shown} is also a requirement: Karpenter launches only nodes with this value"
         if lost:
             names = messages.short(", ".join(lost), 24)
             message = f"the label {shown} excludes {names}, which a requirement allows"
@@ -68,7 +68,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         written = any(line.known_texts == (label.value,) for line in lines)
         yield Finding(
             at=label.key_node,
-            message=messages.first_fitting(message, f"the label {shown} also acts as a requirement"),
+            message=messages.first_fitting(message, f"the label {shown} is also a requirement"),
             severity=severity,
             edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
             also=[Also(line.node, "the requirement of the same key") for line in lines],

@@ -84,13 +84,13 @@ def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int =
         yield Finding(
             at=after,
             message=f"an empty `{price[1]}` stays for `{written}`, which costs ${price[0] * length / HOUR:,.2f}",
-            help="5m to 15m are enough to bridge the time between two jobs",
+            help="5m to 15m are enough to keep a node for the next job",
         )
     elif length >= minutes * 60 and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
         yield Finding(
             at=after,
             message=f"an empty node runs `{written}` more",
-            help="5m to 15m are enough to bridge the time between two jobs",
+            help="5m to 15m are enough to keep a node for the next job",
         )
     elif length >= minutes * 60:
         yield Finding(

@@ -71,7 +71,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=at,
             severity="warning",
             message=f"Karpenter does not know of `{strategy}`: it plans pods with the size of the EBS volume",
-            help="set `instanceStorePolicy: RAID0`, which tells the node, too",
+            help="set `instanceStorePolicy: RAID0`: Karpenter and the node then use the disks",
         )
         return
     for pool in context.pools(node_class):

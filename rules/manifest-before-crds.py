@@ -8,8 +8,8 @@ kind: the first `terraform plan` ends with an error, `depends_on` or not, and so
 too.
 
 The rule looks at what Terraform plans together: a root module and the modules of the repository that it calls. It is
-silent for a resource, or a call, with a `count` or a `for_each`, which may be switched on later, except a `for_each`
-over a variable whose default has entries.
+silent for a resource, or a call, with a `count` or a `for_each`, which may be switched on later, except the `count`
+of the chart itself, and a `for_each` over a variable whose default has entries.
 
 ```yaml bad
 # file: main.tf
@@ -118,12 +118,12 @@ resource "kubectl_manifest" "pool" {
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
 
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
-_KIND = re.compile(r"""(?m)^[ \t]*"?apiVersion"?\s*[=:]\s*["']?karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?\b""")
+_KIND = re.compile(r"""(?m)^[ \t]*"?apiVersion"?\s*[=:]\s*["']?karpenter\.(?:sh|k8s\.aws)/v1(?:alpha\d|beta1)?\b""")
 _TEMPLATE = re.compile(r'\b(?:templatefile|file)\("(?:\$\{path\.(?:module|root)\}/)?([^"\n$]+)"')
 _REFERENCE = re.compile(r"\b(?:local|module|(?:data\.)?[a-z]+_\w+)\.\w+")
 _COUNT = re.compile(r"(?m)^[ \t]+(?:count|for_each)[ \t]*=[ \t]*(?:var\.(\w+)[ \t]*\r?$)?")
@@ -145,15 +145,16 @@ def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for b in blocks if _installs_chart(b)]
-    texts = {file.path: file.text for file in (*context.terraform.files, *(context.files or (source,)))}
-    planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts)]
+    texts = {file.path: file.text for file in (*context.run_files.terraform.files, *(context.files or (source,)))}
+    together = {count for chart in charts if (count := _count_of(chart)) is not None}
+    planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts, together)]
     if planned and planned[0].source is source:  # the first of the folder says it for all
-        chart = next(iter(charts), None) or _find_chart_planned_with(source, context.terraform)
+        chart = next(iter(charts), None) or _find_chart_planned_with(source, context.run_files.terraform)
         if chart is None:
             return
         yield Finding(
             at=planned[0].at,
-            message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
+            message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
             also=[Also(chart.at, "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",
@@ -208,10 +209,24 @@ def _find_chart_planned_with(
     return None
 
 
-def _makes_object(block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
-    """Whether a resource that is always made holds an object of Karpenter's, or takes it from a file beside it."""
+def _count_of(block: terraform_blocks.BlockText) -> str | None:
+    """Return the `count` of a block as it is written, without blanks."""
+    found = re.search(r"(?m)^[ \t]+count[ \t]*=[ \t]*([^\n#]+)", block.text)
+    return None if found is None else "".join(found[1].split())
+
+
+def _makes_object(
+    block: terraform_blocks.BlockText, texts: dict[str, str], together: Collection[str] = frozenset()
+) -> bool:
+    """Whether a resource holds an object of Karpenter's, or takes it from a file beside it, and is always made, or
+    with the chart, whose `count` is one of `together`.
+    """
     repeated = _COUNT.search(block.text)
-    if repeated is not None and not (repeated[1] and _has_entries(repeated[1], block, texts)):
+    if (
+        repeated is not None
+        and _count_of(block) not in together
+        and not (repeated[1] and _has_entries(repeated[1], block, texts))
+    ):
         return False
     folder = os.path.dirname(block.source.path)
     files = (os.path.normpath(os.path.join(folder, found[1])) for found in _TEMPLATE.finditer(block.text))

@@ -69,7 +69,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nodelint.api import (
     EVERY_PROVIDER,
@@ -96,7 +96,6 @@ from nodelint.api import (
     run_checks,
     selectors,
     spelling,
-    type_names,
 )
 
 
@@ -142,15 +141,9 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         return
     if _class_has_none(resolution):
         return
-    elsewhere = [
-        fact for fact in resolution.unknown if fact.reason.endswith((resolve.ELSEWHERE, resolve.PERHAPS_NEWER))
-    ]
-    if elsewhere:
-        yield Skip(elsewhere[0].at, elsewhere[0].reason)
-        return
-    perhaps_new = next(_list_perhaps_new(pool, context), None)
-    if perhaps_new is not None:
-        yield Skip(perhaps_new, "a size or family is not known, and may be newer than the catalogue")
+    newer = resolution.perhaps_newer
+    if newer is not None:
+        yield Skip(newer.at, newer.reason)
         return
     lines = [line for line in resolution.lines if line.requirement is not None]
     dead = [line for line in lines if not line.kept & resolution.alive]
@@ -160,17 +153,6 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         core = _core(lines, resolution)
         if core:
             yield _together(core, resolution)
-
-
-def _list_perhaps_new(pool: NodePool, context: Context) -> Iterator[Node]:
-    """The values that no type has, and that AWS may have added since the facts are of."""
-    for item, slips in labels.slips_of(pool, context.catalog) if context.has_old_types else ():
-        if item.operator == "In" and item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE):
-            for value in item.values:
-                text = value.text if isinstance(value.text, str) else ""
-                may_be_new = text in slips and type_names.may_be_new(item.key, text, context.catalog)
-                if may_be_new and labels.nearest_value(item.key, text, context.catalog) is None:
-                    yield value.node
 
 
 def _clash(pool: NodePool, context: Context) -> Findings:
@@ -309,7 +291,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
-        hint = f"`{value}` in place of `{node.value}` would leave some"
+        hint = f"with `{value}` in place of `{node.value}`, instance types remain"
         changes = edits.if_editable(edits.set_value, node, value)
     ways = [] if changes else _ways(core, resolution)
     if any(way.name.startswith(_TAKE_OUT) for way in ways):
@@ -367,9 +349,11 @@ def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resol
             continue
         left = resolution.left_without(line)
         values = [value for value, bits in sorted(resolution.catalog.values(line.key).items()) if bits & left]
-        if not 0 < len(values) <= MOST_VALUES or at.node.get("values") is None:
-            continue
         alone = line.key in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE)
+        if len(values) > MOST_VALUES and line.key == keys.FAMILY:
+            values, alone = labels.find_sibling_families(line.values, left, resolution.catalog), True
+        if not 0 < len(values) <= max(MOST_VALUES, len(line.values)) or at.node.get("values") is None:
+            continue
         changes = edits.if_editable(edits.set_values, at.values_node, values if alone else [*line.values, *values])
         name = f"{labels.name_of(line.key)} {', '.join(values)}"
         found += [Suggestion(name if alone else f"add {name}", changes)] if changes else []
@@ -394,7 +378,10 @@ def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resoluti
 
 
 def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:
-    """The one value that is a letter away from one with which types come back, and that one."""
+    """Return the one value that is a letter away from one with which types come back, and that one.
+
+    Of a list of several values, those that instance types have are no slips.
+    """
     found = []
     for line in core:
         if line.operator != "In" or not line.known:
@@ -402,11 +389,12 @@ def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tup
         left = resolution.left_without(line)
         at = line.at
         nodes = [at.node] if isinstance(at, manifest.Label) else [value.node for value in at.values]
+        known = resolution.catalog.values(line.key)
         for node, text in zip(nodes, line.values, strict=True):
+            if len(nodes) > 1 and text in known:
+                continue
             found += [
-                (node, value)
-                for value, types in resolution.catalog.values(line.key).items()
-                if types & left and spelling.one_slip(text, value)
+                (node, value) for value, types in known.items() if types & left and spelling.one_slip(text, value)
             ]
     return found[0] if len(found) == 1 else None
 

@@ -85,7 +85,7 @@ _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs_in(source):
+    for install in context.run_files.installs_in(source):
         at = controller_settings.place_in(source, context.files, install)
         if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue
@@ -111,7 +111,7 @@ def _names_queue(install: controller_settings.ControllerInstall) -> bool:
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
     """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
-    for pool in context.objects_near(source, NodePool):
+    for pool in context.run_files.objects_near(source, NodePool):
         for line in pool.requirements:
             if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):
                 yield line

@@ -165,13 +165,15 @@ _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [role for obj in context.classes_of(source) if (role := obj.node.find("spec", "role")) is not None]
+    roles = [
+        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
+    ]
     if not roles:
         return
     yield from _without_row(roles, context)
     if not any(file.path.endswith(ENDINGS) for file in context.files):
         return
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     for role in roles:
         made = _find_role(role, blocks)
         if made is None:
@@ -231,10 +233,12 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
-    if not context.is_in_files(_MAP, around=True) or context.is_in_files(_OTHER_ACCESS, around=True):
+    if not context.run_files.is_in_files(_MAP, around=True) or context.run_files.is_in_files(
+        _OTHER_ACCESS, around=True
+    ):
         return
-    around = context.files_around
-    blocks = context.terraform
+    around = context.run_files.files_around
+    blocks = context.run_files.terraform
     every = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
     maps = _find_nearest(every, roles[0].source.path)
     listed = _list_roles(maps)

@@ -1,4 +1,4 @@
-r"""A budget whose schedule hits again before its duration is over, so that it is in force for longer than it says.
+r"""A budget whose schedule starts again before its duration is over, so that it is in force for longer than it says.
 
 A budget is in force for its `duration` from each hit of its `schedule`. `0 9-17 * * mon-fri` with `duration: 8h` hits
 nine times a day: what was meant as 9 to 17 o'clock lasts until one in the morning. A window needs one hit, at its
@@ -47,7 +47,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         when = "at all times" if always else budgets.describe_times(budget, week)
         schedule, duration = entry.get("schedule"), entry.get("duration")
         assert schedule is not None and duration is not None
-        again = f"`{schedule.value}` hits again before its `{duration.value}` are over"
+        again = f"`{schedule.value}` starts again before its `{duration.value}` are over"
         message = messages.first_fitting(f"{again}: this budget is in force {when}", again)
         yield Finding(
             at=fixes.visible_node(schedule),
@@ -55,5 +55,5 @@ def check(pool: NodePool, context: Context) -> Findings:
             note=None if when in message else f"in force {when}",
             help="leave out `schedule` and `duration`"
             if always
-            else "let the schedule hit once, when the window begins",
+            else "let the schedule match once, when the window begins",
         )

@@ -182,7 +182,7 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
     first = messages.short(str(before[-1].name), 30)
     yield Finding(
         at=pool.name_node,
-        message=f"pods that select no {apart[before[-1]]} start in `{first}`, not here: its name comes first",
+        message=f"pods that select no {apart[before[-1]]} start in `{first}`, which is tried first by its name",
         also=[Also(other.name_node, "tried before this one") for other in reversed(before)],
         help="add a taint to pools that are for chosen pods, and a weight to the one for all others",
     )

@@ -93,7 +93,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         side = "on-demand cheaper than most spot" if only == "on-demand" else "spot dearer than on-demand"
         yield Finding(
             at=at,
-            message=f"the overlay makes {side}: Karpenter then leaves spot offers out of the launch",
+            message=f"the overlay makes {side}: Karpenter then does not launch spot nodes",
             also=[Also(_place(pool), "allows both capacity types")],
             help="change the price of spot by the same percentage, or give on-demand a NodePool of its own",
         )

@@ -94,7 +94,7 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
         at=node,
         message=f"placeholder not replaced: `{messages.short(written)}`{more}",
         also=[Also(place, "another placeholder") for place, _ in places[1:6]],
-        note="nothing in this file fills it in: Kubernetes takes it as the value",
+        note="no tool replaces it in this file: Kubernetes uses it as the value",
     )
 
 

@@ -67,9 +67,11 @@ _OFF = re.compile(r"(?m)^[ \t]*(?:create|enable_spot_termination)\s*=\s*false")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if len(context.installs) != 1 or not any("karpenter" in file.text for file in _terraform_files(context)):
+    if len(context.run_files.installs) != 1 or not any(
+        "karpenter" in file.text for file in _terraform_files(context)
+    ):
         return
-    install = context.installs[0]
+    install = context.run_files.installs[0]
     named = install.find("INTERRUPTION_QUEUE")
     if len(named) != 1 or not named[0].value or not named[0].is_known:
         return
@@ -94,7 +96,7 @@ def _terraform_files(context: Context) -> Iterator[Source]:
 
 def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":
     """The queues that Terraform makes for Karpenter, each with its name; None if it is not known."""
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     for block in blocks.blocks:
         path = block.source.path
         if block.kind == "aws_sqs_queue":

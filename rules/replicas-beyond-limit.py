@@ -46,7 +46,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if most < replicas.value:
         yield Finding(
             at=limit,
-            message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: the others are never launched",
+            message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: the rest is never launched",
             help="raise the limit above `replicas`, so that a node can be replaced as well",
         )
     elif not context.settings(pool).gate("TerminateFirstDrift"):

@@ -62,5 +62,5 @@ def _finding(item: pool_requirements.PoolRequirement, found: list[tuple[manifest
         at=fixes.visible_node(found[0][0].node),
         message=f"us-east-1, us-east-2 and us-west-2 offer no {shown} any more{alone}",
         covers=[value.node for value, _ in found],
-        help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that is offered widely",
+        help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that most regions offer",
     )

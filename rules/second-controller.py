@@ -64,10 +64,10 @@ _CONDITION = re.compile(r"(?m)^[ \t]*(?:count|for_each)\s*=")
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if len(context.installs) < 2:
+    if len(context.run_files.installs) < 2:
         return
-    placed = _find_placed(context, context.terraform)
-    here = {id(install) for install in context.installs_in(source)}
+    placed = _find_placed(context, context.run_files.terraform)
+    here = {id(install) for install in context.run_files.installs_in(source)}
     for n, (install, namespace, cluster) in enumerate(placed):
         if id(install) not in here:
             continue
@@ -80,8 +80,8 @@ def check(source: Source, context: Context) -> Findings:
                     at=at,
                     message=f"Karpenter is also installed in `{elsewhere}` for cluster `{cluster[1]}`: one of the two"
                     " fails, or both launch nodes",
-                    note="releases of one name share ClusterRoles: Helm refuses the second; with two names each"
-                    " elects its own leader, by a lease in its namespace",
+                    note="releases of one name share ClusterRoles, so Helm refuses the second; with two names,"
+                    " each controller elects its own leader, and both run",
                     also=[Also(other.at, f"installed in `{elsewhere}`")]
                     if isinstance(other.at.source, Source)
                     else [],
@@ -97,7 +97,7 @@ def _find_placed(
 ) -> list[tuple["controller_settings.ControllerInstall", str, tuple[str, str]]]:
     """Return installations whose namespace and cluster are known: each with both, the cluster with where it is."""
     found = []
-    for install in context.installs:
+    for install in context.run_files.installs:
         names = {setting.value for setting in install.find("CLUSTER_NAME") if setting.is_known}
         block = controller_settings.helm_release_of(install, blocks)
         unsure = block is not None and _CONDITION.search(block.text) is not None

@@ -86,13 +86,13 @@ class _Grant:
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not context.installs:
+    if not context.run_files.installs:
         return
-    blocks = context.terraform
+    blocks = context.run_files.terraform
     in_terraform = source.path.endswith(terraform_trace.ENDINGS)
     grants = _list_grants(blocks) if in_terraform else list(_find_trusts(source))
     own_folder = os.path.dirname(source.path)
-    installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
+    installs_beside = [i for i in context.run_files.installs if os.path.dirname(i.at.source.path) == own_folder]
     if not in_terraform:  # a script installs the chart for which it makes the role
         installs_beside = [i for i in installs_beside if i.at.source.path == source.path]
         if not installs_beside:
@@ -108,11 +108,13 @@ def check(source: Source, context: Context) -> Findings:
         None in (grant.namespace, grant.name) for grant in ours
     ):
         return
-    found = {controller_settings.namespace_of(install, blocks) for install in installs_beside or context.installs}
+    found = {
+        controller_settings.namespace_of(install, blocks) for install in installs_beside or context.run_files.installs
+    }
     namespace = found.pop() if len(found) == 1 else None
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
         return
-    install = (installs_beside or list(context.installs))[0]
+    install = (installs_beside or list(context.run_files.installs))[0]
     grant = next(grant for grant in ours if grant.at.source is source)
     if _has_other_role(install, grant, blocks):
         return
@@ -164,7 +166,7 @@ def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.Terr
     major = _MAJOR.search(block.text)
     if re.search(r"(?m)^[ \t]*(?:create|create_iam_role|create_pod_identity_association)\s*=\s*false", block.text):
         return
-    if major is None or re.search(r"(?m)^[ \t]*(?:create\w*|enable_\w*irsa\w*)\s*=\s*(?!true|false)", block.text):
+    if major is None or re.search(r"(?m)^[ \t]*(?:create\w*|enable_\w*irsa\w*)\s*+=\s*+(?!true|false)", block.text):
         yield _Grant(block.at, (None, None), block.address)
     elif int(major[1]) >= _OF_21 or re.search(r"\bcreate_pod_identity_association\s*=\s*true", block.text):
         yield _Grant(block.at, _pair(block, blocks, _DEFAULT_MODULE), block.address)
@@ -192,6 +194,7 @@ def _has_other_role(
     block = controller_settings.helm_release_of(install, blocks)
     if block is not None:
         line = re.search(r"role-arn[^\n]*\n?[^\n]*", block.text)
-        return line is not None and (not grant.address or f"{grant.address}." not in line[0]) and bool(grant.address)
+        own = re.compile(rf"\b{re.escape(grant.address)}(?:\[[^\][\n]*\])?\.")
+        return line is not None and bool(grant.address) and own.search(line[0]) is None
     notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
     return notes is not None and bool(grant.address)

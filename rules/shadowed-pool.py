@@ -100,7 +100,7 @@ def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number
     limited = bool(other.node.find("spec", "limits"))
     types = messages.counted(number, "type")
     if not limited and resolve.covers(theirs, mine):
-        return f"never used: {weight} has all its {types} and no limits"
+        return f"this pool is never used: {weight} has all its {types} and no limits"
     if resolve.taints(pool) != resolve.taints(other):
         return None
     words, others = (set(re.split(r"[^a-z0-9]+", str(shadowing.name).lower())) for shadowing in (pool, other))

@@ -87,7 +87,7 @@ def check(source: Source, context: Context) -> Findings:
     if not statements:
         return
     folder = terraform_trace.folder_of(source.path)
-    files = {file.path: file for file in (*context.terraform.files, *context.files)}
+    files = {file.path: file for file in (*context.run_files.terraform.files, *context.files)}
     texts = [file.text for path, file in files.items() if terraform_trace.folder_of(path) == folder]
     for at, text in statements:
         named = set(_name_actions(text))

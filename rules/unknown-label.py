@@ -124,7 +124,7 @@ def _check_node_group_label(
                 at=item.key_node,
                 message=f"a label of EKS's node groups: nodes get `{written}` on it, and may be {others[0]}",
                 severity="warning",
-                help=f"require `{keys.CAPACITY_TYPE}`: it alone decides what Karpenter launches",
+                help=f"require `{keys.CAPACITY_TYPE}`: only this label decides what Karpenter launches",
             )
 
 

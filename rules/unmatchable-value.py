@@ -158,11 +158,8 @@ def _advice(
         return f"remove {values}, or change the other requirements"
     if requirement.normalize(reason.key) != keys.FAMILY or reason.operator != "In":
         return f"remove {values}, or change the requirement on {labels.name_of(reason.key)}"
-    categories = {value[:1] for value in reason.values}
-    known = resolution.catalog.values(keys.FAMILY)
-    plain = [name for name, of in known.items() if of & types and len(name) == 3 and name[:1] in categories]
-    newest = sorted(plain, key=lambda name: (name[1:], name[:1]), reverse=True)[:_EXAMPLES]
-    examples = f" ({', '.join(newest)})" if newest else ""
+    siblings = labels.find_sibling_families(reason.values, types, resolution.catalog)[:_EXAMPLES]
+    examples = f" ({', '.join(siblings)})" if siblings else ""
     return f"remove {values}, or add an instance family that has {'it' if len(dead) == 1 else 'them'}{examples}"
 
 

@@ -44,6 +44,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=script.places.locate(first.start, first.end),
         message=f"`{program}` {first.what}, at each start of a node",
         also=[Also(script.places.locate(action.start, action.end), action.what) for action in found[1:6]],
-        note="nodes of one class differ, and start without it where the server is not reached",
+        note="nodes of one class can differ; if the server cannot be reached, a node starts without it",
         help="bake it into the image, or pin its version and keep it in S3",
     )

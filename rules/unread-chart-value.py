@@ -39,9 +39,55 @@ spec:
       featureGates:
         spotToSpotConsolidation: true
 ```
+
+An annotation whose key has dots that are not escaped: helm takes each dot of a `--set` for another level, so that the
+annotation is a mapping, which no annotation can be.
+
+```yaml bad
+# file: main.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+
+  set {
+    name  = "settings.interruptionQueue"
+    value = "main"
+  }
+  set {
+    name  = "serviceAccount.annotations.eks.amazonaws.com/role-arn"
+    value = "arn:aws:iam::111122223333:role/karpenter"
+  }
+}
+```
+
+```yaml good
+# file: main.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+
+  set {
+    name  = "settings.interruptionQueue"
+    value = "main"
+  }
+  set {
+    name  = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
+    value = "arn:aws:iam::111122223333:role/karpenter"
+  }
+}
+```
 """
 
-from nodelint.api import Context, Finding, Findings, Source, controller_settings, messages, releases, rule
+from collections.abc import Iterator
+
+from nodelint.api import Context, Finding, Findings, Node, Source, controller_settings, messages, releases, rule
+
+_OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations", "labels", "podLabels"})
+"""Keys of the chart's values whose entries are texts."""
 
 
 @rule(
@@ -57,8 +103,18 @@ from nodelint.api import Context, Finding, Findings, Source, controller_settings
 )
 def check(source: Source, context: Context) -> Findings:
     places = set()
-    for install in context.installs_in(source):
+    for install in context.run_files.installs_in(source):
         release = install.release
+        for path, node in _list_nested(install.values) if install.values is not None else ():
+            at = controller_settings.place_in(source, context.files, install, node)
+            if at is not None and (at.start, path) not in places:
+                places.add((at.start, path))
+                yield Finding(
+                    at=at,
+                    message=f"`{path}` is a mapping, and an annotation is a text: the key's dots are not escaped",
+                    note="the chart's object is refused, or lacks the annotation",
+                    help="write a backslash before each dot of the key: `eks\\.amazonaws\\.com/role-arn`",
+                )
         if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):
             continue
         chart = f"Karpenter's chart of {release}" if release is not None else "No chart of Karpenter since 1.0"
@@ -73,3 +129,19 @@ def check(source: Source, context: Context) -> Findings:
                 message=f"{chart} {reads} `{messages.short(value.path, 60)}`: the value has no effect",
                 help=value.advice,
             )
+
+
+def _list_nested(values: Node) -> Iterator[tuple[str, Node]]:
+    """The annotations and labels in a chart's values that are mappings: path, the first text within."""
+    pending = [("", values)]
+    while pending:
+        above, node = pending.pop()
+        for entry in node.entries:
+            path = f"{above}.{entry.name}".lstrip(".")
+            if above.rpartition(".")[2] in _OF_TEXTS and entry.value.kind == "mapping":
+                within = entry.value
+                while within.entries:
+                    within = within.entries[0].value
+                yield path, within
+            elif entry.value.kind == "mapping":
+                pending.append((path, entry.value))

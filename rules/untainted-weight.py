@@ -75,7 +75,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if alike and not pool.partial:
         yield Finding(
             at=node,
-            message="it has a weight and no taint: Karpenter tries it before all pools of lower weight for every pod",
+            message="the pool has a weight and no taint: Karpenter tries it before lighter pools for every pod",
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )
         return
@@ -88,7 +88,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
         yield Finding(
             at=node,
-            message=f"it has a weight and no taint: Karpenter tries it before {names}{more} for every pod",
+            message=f"the pool has a weight and no taint: Karpenter tries it before {names}{more} for every pod",
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )

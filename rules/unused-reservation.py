@@ -70,9 +70,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     ]
     yield Finding(
         at=pool_requirements.values_at(requirement),
-        message="`reserved` is not allowed: the capacity reservations that the class selects are never used",
+        message="the requirements exclude `reserved`: Karpenter never uses the class's capacity reservations",
         edits=edits.if_editable(_allow, requirement.at) if len(pools) == 1 else (),
-        note="Karpenter launches and you pay for other nodes",
+        note="Karpenter launches other nodes, and you pay for both",
         help="add `reserved`: Karpenter tries it first, and the other values where the reservations are full",
         also=[
             Also(terms, "selects them"),

@@ -76,7 +76,7 @@ _NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    around = [file for file in context.files_around if _CHART in file.text]
+    around = [file for file in context.run_files.files_around if _CHART in file.text]
     if not around:
         return
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]

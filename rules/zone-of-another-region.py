@@ -110,7 +110,7 @@ def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequ
 
 def _find_regions(context: Context) -> Iterator[tuple[str, Span]]:
     """Yield each region that a file plainly says of the cluster, with its place."""
-    files = context.files_of_run
+    files = context.run_files.files_of_run
     making = [file for file in files if file.path.endswith((".tf", ".tofu")) and _PROVIDER.search(file.text)]
     blocks = terraform_trace.TerraformBlocks(files) if making else None
     for file in files:

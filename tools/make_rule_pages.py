@@ -13,7 +13,8 @@ sys.path.insert(0, str(ROOT))
 
 from nodelint.data import DATA  # noqa: E402
 from nodelint.report.page import markdown  # noqa: E402
-from nodelint.rule.definition import PROFILES, SUBJECTS, Rule, bundled, index, load  # noqa: E402
+from nodelint.rule.classification import PROFILES, SUBJECTS  # noqa: E402
+from nodelint.rule.definition import Rule, bundled, index, load  # noqa: E402
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from nodelint.rule.definition import SUBJECTS, TAGS  # noqa: E402
+from nodelint.rule.classification import SUBJECTS, TAGS  # noqa: E402
 
 _TEMPLATE = '''r"""A NodePool whose name is `change-me`: say in one sentence what this rule flags.
 

@@ -18,6 +18,8 @@ _EXAMPLE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _OUTPUT = re.compile(r'(<div class="language-(?:console|text) highlight">.*?<code>)(.*?)(</code>)', re.DOTALL)
+_PLAYGROUND = re.compile(r'<iframe src="\.\./playground-app/.*?</iframe>')
+_NO_PLAYGROUND = "This copy of the site was built without the playground. [Build it](#build-it) says how to add it."
 _COLOURS = (
     (r"(error)\[[\w-]+\]", "nl-error"),
     (r"(warning)\[[\w-]+\]", "nl-warning"),
@@ -25,7 +27,7 @@ _COLOURS = (
     (r" +\d+ -(?: .*)?", "nl-del"),
     (r" +\d+ \+(?: .*)?", "nl-ins"),
     (r" *--&gt; \S+", "nl-place"),
-    (r"  (?:fix|suggestion)\b[^<\n]*:", "nl-good"),
+    (r"  (?:fix(?: \(.*\))?|suggestion):", "nl-good"),
     (r"  (?:note|help|fix withheld):", "nl-info"),
 )
 """What lines of the tool's output begin with, and the class of site.css that colours it."""
@@ -52,7 +54,8 @@ def _expand(entry: Any) -> Any:
 
 def _by_subject() -> list[Any]:
     """The list of rules, and a folder for each subject with the pages of its rules."""
-    from nodelint.rule.definition import SUBJECTS, bundled, load
+    from nodelint.rule.classification import SUBJECTS
+    from nodelint.rule.definition import bundled, load
 
     rules = sorted(load(bundled()).values(), key=lambda rule: rule.name)
     pages = {
@@ -96,6 +99,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             marked = f' hl_lines="{" ".join(changed)}"' if changed else ""
         return f'```yaml title="{title}"{marked}\n{body}```'
 
+    if not (DOCS / "playground-app" / "index.html").exists():
+        markdown = _PLAYGROUND.sub(_NO_PLAYGROUND, markdown)
     return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))
 
 

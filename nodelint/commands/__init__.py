@@ -211,14 +211,29 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
         return found
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
+    piped = next((source for source in found.sources if source.path == "-"), None)
+    _refuse_failed_pipe(found.stdin, piped)
     from nodelint.text.joined_files import find_joined_line
 
-    piped = next((source for source in found.sources if source.path == "-"), None)
     line = find_joined_line(piped) if piped is not None else None
     if line is not None:
         where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
         say(f"{where}: put one there, or name the files in place of the pipe")
     return found
+
+
+def _refuse_failed_pipe(data: bytes, piped: Source | None) -> None:
+    """End the run if standard input holds no object of Kubernetes, or an error of kubectl between its objects."""
+    import re
+
+    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects
+
+    if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        stop(f"standard input holds no Kubernetes object: {explain_missing_objects(text)}")
+    failure = explain_failure(piped.text) if piped is not None and piped.problems else None
+    if failure is not None:
+        stop(f"not all objects are on standard input: {failure}")
 
 
 def stop_where_none_is_there(*paths: str) -> None:

@@ -30,8 +30,8 @@ def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Cont
         for obj in (pool, context.node_class(pool)):
             fault = next(find_faults(obj, context.karpenter, context.schemas), None) if obj is not None else None
             if obj is not None and fault is not None:
-                what = f"the API server refuses {obj.label} as it is written: {fault.message}"
-                notes[id(obj)] = f"{place_line(fault.node)}: {what}"
+                what = f"the API server refuses {obj.label}: {fault.message}"
+                notes[id(obj)] = f"{place_line(fault.node)}: {what}; `nodelint check` says what to do"
     shown = list(dict.fromkeys(notes.values()))
     if len(shown) > _MOST:
         more = f"the API server refuses {len(shown) - _MOST:,} more objects; `nodelint check` names them"

@@ -24,7 +24,8 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     from click.shell_completion import CompletionItem
 
-    from nodelint.rule.definition import GROUPS, SUBJECTS, bundled
+    from nodelint.rule.classification import GROUPS, SUBJECTS
+    from nodelint.rule.definition import bundled
 
     names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
     subjects = [name.lower().replace(" ", "-") for name in SUBJECTS]

@@ -141,6 +141,7 @@ def _end(found: Discovery) -> None:
 def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts: AwsFacts, most: int | None) -> None:
     """Print or write what pools can launch, `most` of the cheapest types of each; None for all of them."""
     from nodelint.report import explain as report
+    from nodelint.report.explain_json import explain_json
     from nodelint.report.style import PLAIN
 
     def text(style: TextStyle) -> str:
@@ -155,14 +156,12 @@ def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts
         if form == "json":
             import json
 
-            return escaped_json(
-                json.dumps(report.explain_json(resolutions, facts), indent=2, ensure_ascii=False) + "\n"
-            )
+            return escaped_json(json.dumps(explain_json(resolutions, facts), indent=2, ensure_ascii=False) + "\n")
         return page() if form == "html" else f"{text(PLAIN)}\n"
 
     def show(form: str) -> None:
         if form == "json":
-            echo_json(report.explain_json(resolutions, facts))
+            echo_json(explain_json(resolutions, facts))
         else:
             echo(page().rstrip("\n") if form == "html" else text(look()))
 

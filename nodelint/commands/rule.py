@@ -123,7 +123,7 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
 def _subject_named(subject: str) -> str:
     """The subject of that name, whatever its capitals; ends the run where there is none."""
     from nodelint.model.messages import did_you_mean
-    from nodelint.rule.definition import SUBJECTS
+    from nodelint.rule.classification import SUBJECTS
 
     known = {name.lower(): name for name in SUBJECTS}
     if subject.lower() not in known:

@@ -292,7 +292,8 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     Raise ConfigError for a name that is none of these; in names, capitals do not count.
     """
     from nodelint.lint.engine import Selection
-    from nodelint.rule.definition import GROUPS, PROFILES, SUBJECTS, former_names
+    from nodelint.rule.classification import GROUPS, PROFILES, SUBJECTS
+    from nodelint.rule.definition import former_names
 
     former = former_names(rules)
     several = {*GROUPS, *map(_plain_word, SUBJECTS), "all"}
@@ -341,7 +342,7 @@ def named_rules(settings: Settings) -> list[str]:
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
     """Return the error for a name that no rule has."""
-    hint = did_you_mean(name, rules)
+    hint = did_you_mean(name.lower(), rules)
     return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
 
 

@@ -24,7 +24,8 @@ from nodelint.convert.rewrite import Draft, EntryLines, Path, edits_between
 from nodelint.edits import dialect_of
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 _TEMPLATE = ("spec", "template", "spec")
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from nodelint.karpenter.images import ami_family_of, families
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 Plain = dict[str, Any]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 _TEMPLATE = ("spec", "template", "spec")
 

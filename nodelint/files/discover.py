@@ -111,8 +111,6 @@ def discover(
         elif path == "-":
             gate.admit(os.curdir)
             block.sort_in()
-            if stdin is None:
-                from nodelint.files.standard_input import read_standard_input as stdin
             _take_stdin(found, stdin)
         else:
             gate.admit(path)
@@ -124,10 +122,12 @@ def discover(
     return found
 
 
-def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
+def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
     found.files += 1
+    from nodelint.files.standard_input import read_standard_input
+
     try:
-        found.stdin = stdin()
+        found.stdin = (stdin or read_standard_input)()
     except OSError as error:
         found.unreadable.append(("-", error_reason(error)))
         return

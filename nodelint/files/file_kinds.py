@@ -8,9 +8,12 @@ from nodelint.files.globs import NOTHING, Globs
 from nodelint.forms.registry import ASIDE, TABLE
 
 YAML_ENDINGS = (".yaml", ".yml", ".json")
-# Templates of YAML: of Go, of Jinja; `TABLE.templates` has those that a form fills in. A bare `.tpl`
-# is a chart's helpers as often as a manifest.
-_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
+# Templates of YAML: of Go, of Jinja, of envsubst; `TABLE.templates` has those that a form fills in. A bare `.tpl`
+# is a chart's helpers as often as a manifest. Pages of web sites end in `.erb` and the like: those of YAML say so.
+_TEMPLATES = (
+    *(".tpl", ".tmpl", ".gotmpl", ".gomplate", ".j2", ".jinja", ".jinja2", ".envsubst"),
+    *(f".{kind}.{ending}" for kind in ("yaml", "yml", "json") for ending in ("template", "erb", "mustache", "in")),
+)
 _TAKEN = YAML_ENDINGS + _TEMPLATES
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
@@ -23,7 +26,10 @@ SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASID
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
     *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
+    *(".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 )
+_OF_YAML = (".yaml.", ".yml.")
+"""What stands in the name of a template of YAML, whatever fills it in."""
 READ, GLANCE, UNREAD = 1, 2, 3
 GIT_FILES, WORKFLOWS = (".git", ".gitignore"), ".github"
 
@@ -37,7 +43,13 @@ def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
 def is_text_of_others(path: str) -> bool:
     """Return whether a file is a text or a program that may hold manifests, and is not read."""
     lower = path.lower()
-    return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside)
+    return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside) or is_template_of_yaml(lower)
+
+
+def is_template_of_yaml(path: str) -> bool:
+    """Return whether a file's name has another ending behind `.yaml`, such as `pool.yaml.ytt`."""
+    name = os.path.basename(path)
+    return any(kind in name for kind in _OF_YAML)
 
 
 def purpose_of(path: str, include: Globs) -> int:

@@ -7,7 +7,8 @@ adds the tolerations of the pod's runtime class. Karpenter's own answer for the 
 
 from __future__ import annotations
 
-from nodelint.fit.pods import TOLERATES_ALL, Pod, Toleration, pod_of
+from nodelint.fit.pod_terms import TOLERATES_ALL, Toleration
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.karpenter.images import unknown_fact
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.gap import Gap

@@ -13,7 +13,8 @@ from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.packing import LaunchedNode, Packer, Packing, PodGroup, zone_spread
-from nodelint.fit.pods import ANTI_AFFINITY, Pod, pod_of
+from nodelint.fit.pod_terms import ANTI_AFFINITY
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit
@@ -348,7 +349,7 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         yield "capacity reservations are paid whether they are used or not: their nodes count as on demand"
     if any(pool.is_of_auto_mode for pool in used.values()):
         fee = table("auto_mode")["fee"]
-        yield f"the fee of EKS Auto Mode is reckoned as {fee['part']:.0%} of the price on demand ({fee['date']})"
+        yield f"the fee of EKS Auto Mode counts as {fee['part']:.0%} of the price on demand ({fee['date']})"
     idle = [w for w in workloads if not _asks(w.fit)]
     if idle:
         yield (
@@ -361,7 +362,7 @@ def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> 
         shown = ", ".join([*reasons][:3]) + (", …" if len(reasons) > 3 else "")
         yield f"{counted(len(scaled), 'workload')} with bounds for the number of pods ({shown})"
     yield (
-        "not in it: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
+        "not included: savings plans and other discounts, volumes, traffic, the control plane, nodes that are there, "
         "and what consolidation saves"
     )
 

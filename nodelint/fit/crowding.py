@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import ANTI_AFFINITY, Pod, TopologyKey
+from nodelint.fit.pod_terms import ANTI_AFFINITY, TopologyKey
+from nodelint.fit.pods import Pod
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.fit.pods import LabelExpression, Pod
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault
 from nodelint.model.gvk import AUTO_MODE_GROUP
 from nodelint.model.messages import short

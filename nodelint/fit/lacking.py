@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.model.messages import short
 from nodelint.model.quantities import format_quantity
@@ -118,6 +119,19 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
     return f"{name} would hold it, and is beyond the limits of the pool"
 
 
+def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
+    """Return the requirements that leave the pool no type for any pod. None if no one or two of them do."""
+    dead, clash = pool.resolution.dead_lines, pool.resolution.clash
+    if dead:
+        text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"
+        return Explanation(text, text, (dead[0].node,))
+    if clash is None:
+        return None
+    both = " and ".join(map(_say_line, clash))
+    text = f"the pool launches nothing for any pod: no type meets both {both}"
+    return Explanation(text, text, (clash[0].node, clash[1].node))
+
+
 def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
     """Which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
     for expression in expressions:
@@ -169,6 +183,18 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
             has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
             return Explanation(text, f"{_brief(expression)}, {has}", (expression.node, line.node))
     return None
+
+
+def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation | None:
+    """Return that two volumes of a pod are where no node reaches both. None if no key says so."""
+    key = first.requirements.intersects(then.requirements)
+    if key is None:
+        return None
+    places = [", ".join(short(value, 24) for value in sorted(v.requirements[key].values)[:3]) for v in (first, then)]
+    name = short(key.rpartition("/")[2], 24)
+    text = f"its volumes are in {name} {places[0]} and in {name} {places[1]}: no node reaches both"
+    nodes = tuple(volume.node for volume in (first, then) if volume.node is not None)
+    return Explanation(text, f"its volumes are in {places[0]} and in {places[1]}", nodes)
 
 
 def explain_volume_clash(
@@ -237,4 +263,5 @@ def _say_line(line: LineEffect) -> str:
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.resolution import LineEffect
+    from nodelint.fit.volumes import VolumePlace
+    from nodelint.karpenter.resolve.effects import LineEffect

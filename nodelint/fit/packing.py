@@ -15,7 +15,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.crowding import counts_itself, domains_of_pools
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import ANTI_AFFINITY, HostPort, Pod, TopologyKey, add_requests
+from nodelint.fit.pod_terms import ANTI_AFFINITY, HostPort, TopologyKey
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import NODES, DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PodState, relaxations, too_few_types
 from nodelint.fit.volumes import VolumePlace
@@ -288,7 +289,10 @@ class _Batch:
         self.group = group
         self.pools = {id(pool) for pool in group.pools}
         self._of_pool = {
-            id(pool): list(relaxations(pool.in_karpenters_labels(group.pod), pool)) for pool in group.pools
+            id(pool): list(
+                relaxations(pool.in_karpenters_labels(group.pod), pool, pool.policies.preferences_ignored is True)
+            )
+            for pool in group.pools
         }
         self.states: list[PodState] = max(self._of_pool.values(), key=len, default=[])
         self.most_on_a_node = [_most_on_a_node(group, state) for state in self.states]

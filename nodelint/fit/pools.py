@@ -8,7 +8,8 @@ from functools import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, LabelExpression, Pod, Toleration, add_requests
+from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
+from nodelint.fit.pods import Daemon, Pod, add_requests
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -46,25 +47,25 @@ def _holds_placeholder(node: Node) -> bool:
 class Policies(NamedTuple):
     """What the controller's settings decide, as far as files state them; else its defaults.
 
+    `preferences_ignored`: whether pods are tried without their preferences alone; None where that is not known.
     `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None where no file says so.
     `claims_ignored`: whether pods with resource claims are left alone, as they are by default since 1.7.0.
     """
 
     min_values_relaxed: bool = False
-    preferences_ignored: bool = False
+    preferences_ignored: bool | None = False
     overlays_in_effect: bool | None = None
     claims_ignored: bool = True
 
 
 def read_policies(settings: ControllerFacts) -> Policies:
     """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
-    policy, ignores_claims = settings.setting("MIN_VALUES_POLICY"), settings.setting("IGNORE_DRA_REQUESTS")
     return Policies(
-        policy == "BestEffort" or (policy is None and settings.has_gaps),
-        settings.setting("PREFERENCE_POLICY") == "Ignore",
+        settings.setting("MIN_VALUES_POLICY") == "BestEffort" or settings.is_open("MIN_VALUES_POLICY"),
+        None if settings.is_open("PREFERENCE_POLICY") else settings.setting("PREFERENCE_POLICY") == "Ignore",
         settings.gate("NodeOverlay"),
-        ignores_claims != "false"
-        and not (ignores_claims is None and settings.has_gaps)
+        settings.setting("IGNORE_DRA_REQUESTS") != "false"
+        and not settings.is_open("IGNORE_DRA_REQUESTS")
         and not any(settings.gate(gate) for gate in ("DRANVIDIAGPU", "DRAEFA")),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, NODE_POOL
-from nodelint.fit.pods import Toleration, TopologyKey
+from nodelint.fit.pod_terms import Toleration, TopologyKey
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize

@@ -10,10 +10,12 @@ from nodelint.fit import admission
 from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
-from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
+from nodelint.fit.newer import find_newer
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
-from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.fit.verdict import PoolVerdict, Surroundings, judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
@@ -36,7 +38,8 @@ class WorkloadFit(NamedTuple):
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
     which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
-    takes them, and one more may stand here. `crowding`: pools take only some of them.
+    takes them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type
+    holds them, and one that the catalogue lacks may.
     """
 
     workload: Workload
@@ -47,12 +50,14 @@ class WorkloadFit(NamedTuple):
     admission: Gap | None = None
     unread_pool: Gap | None = None
     crowding: Crowding | None = None
+    newer_types: Gap | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.unread_pool is not None or bool(self.static_pools)
+        unread = self.unread_pool is not None or self.newer_types is not None
+        return known or unread or bool(self.static_pools)
 
     @property
     def static_pools(self) -> tuple[EmptyPool, ...]:
@@ -159,17 +164,23 @@ class Tree:
         taking = [verdict for verdict in verdicts if verdict.fits]
         if taking and all(_unread_values(verdict.pool) is not None for verdict in taking):
             unknown = (*unknown, *filter(None, [_unread_values(taking[0].pool)]))
+        if taking and all(verdict.takes_if_ignored for verdict in taking):
+            unknown = (*unknown, unknown_fact(pod.node, _PREFERENCES))
         unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
         unread = unread or (None if taken else next(filter(None, map(_unread_values, pools)), None))
-        if unread is not None:
-            unknown = (*unknown, unread)
+        newer = None
+        if not taken and unread is None and ignored is None:
+            newer = next(filter(None, (find_newer(pod, verdict) for verdict in verdicts)), None)
+        unknown = (*unknown, *filter(None, (unread, newer)))
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
         crowding = None
         if not (elsewhere or unread is not None or workload.is_daemon):
             crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
             crowding = crowding or find_beyond_limits(workload, pod, taking)
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding)
+        return WorkloadFit(
+            workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding, newer
+        )
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
@@ -199,7 +210,9 @@ class Tree:
                 verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
-                elif admitted is not None and admitted_to is None:
+                else:
+                    verdict = verdict._replace(surroundings=Surroundings(tuple(groups), tuple(volumes)))
+                if not verdict.fits and admitted is not None and admitted_to is None:
                     sure_pod = self.without_unsure(admitted, pool)
                     if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
                         admitted_to = admission.say_what_is_added(pod, pool.name)
@@ -207,7 +220,9 @@ class Tree:
         return verdicts, ignored, admitted_to
 
     def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
-        return judge_daemon(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, workload))
+        groups = self.daemon_groups(pool, workload)
+        verdict = judge_daemon(self.without_unsure(pod, pool), pool, groups)
+        return verdict if verdict.fits else verdict._replace(surroundings=Surroundings(tuple(groups)))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
         """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""
@@ -328,6 +343,9 @@ class Tree:
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
+
+
+_PREFERENCES = "whether Karpenter ignores the pod's preferences is not known (settings.preferencePolicy of the chart)"
 
 
 def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:

@@ -13,17 +13,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import (
-    SPREAD,
-    Daemon,
-    HostPort,
-    LabelExpression,
-    Pod,
-    Term,
-    Toleration,
-    TopologyKey,
-    add_requests,
-)
+from nodelint.fit.pod_terms import SPREAD, HostPort, LabelExpression, Term, Toleration, TopologyKey
+from nodelint.fit.pods import Daemon, Pod, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.fit.topologies import find_no_domain
 from nodelint.fit.volumes import VolumePlace
@@ -86,12 +77,27 @@ class PoolRefusal(NamedTuple):
         return self.explain() if self.explain is not None else None
 
 
+class Surroundings(NamedTuple):
+    """What a pod was judged with: the DaemonSets of a pool's types, and where the pod's volumes can be."""
+
+    daemons: tuple[DaemonGroup, ...]
+    volumes: tuple[VolumePlace, ...] = ()
+
+
 class PoolVerdict(NamedTuple):
-    """What a pool makes of a pod: the types that hold it, with an image, or why there is none."""
+    """What a pool makes of a pod: the types that hold it, with an image, or why there is none.
+
+    `surroundings` are what the pod was refused with. None if it was not refused.
+    """
 
     pool: EmptyPool
     types: TypeSet
     refusal: PoolRefusal | None
+    surroundings: Surroundings | None = None
+    preferences_open: bool = False
+    """Whether the types depend on `preferencePolicy`, which is not known."""
+    takes_if_ignored: bool = False
+    """Whether the pool takes the pod under one value of `preferencePolicy` alone, which is not known."""
 
     @property
     def fits(self) -> bool:
@@ -115,13 +121,13 @@ class PodState(NamedTuple):
     topologies: tuple[TopologyKey, ...]
 
 
-def relaxations(pod: Pod, pool: EmptyPool) -> Iterator[PodState]:
+def relaxations(pod: Pod, pool: EmptyPool, ignored: bool) -> Iterator[PodState]:
     """The states that the scheduler tries, each with less than the one before.
 
-    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred.
+    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred. None of
+    these is tried where preferences are `ignored`.
     """
     terms: Sequence[Term | None] = pod.terms or (None,)
-    ignored = pool.policies.preferences_ignored
     wanted = () if ignored else pod.preferred
     first = wanted[0] if wanted else None
     hard = tuple(topology for topology in pod.topologies if not topology.preferred)
@@ -150,13 +156,30 @@ def judge_pod(
     refusal = _refuse_at_once(pool, ignored)
     if refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
-    found = PoolVerdict(pool, NONE, None)
-    for state in relaxations(pod, pool):
-        found = _Attempt(pod, pool, daemons, volumes).judge(state)
+    attempt, preferences = _Attempt(pod, pool, daemons, volumes), pool.policies.preferences_ignored
+    found = _with_image(_relax(attempt, preferences is True))
+    if preferences is None and (pod.preferred or any(topology.preferred for topology in pod.topologies)):
+        found = _either(found, _with_image(_relax(attempt, True)))
+    return _left_to_nodes(found) if found.fits and pool.pool.static else found
+
+
+def _relax(attempt: _Attempt, ignored: bool) -> PoolVerdict:
+    """What comes of the first state with which the pool takes the pod, or of the last."""
+    found = PoolVerdict(attempt.pool, NONE, None)
+    for state in relaxations(attempt.pod, attempt.pool, ignored):
+        found = attempt.judge(state)
         if found.fits:
             break
-    found = _with_image(found)
-    return _left_to_nodes(found) if found.fits and pool.pool.static else found
+    return found
+
+
+def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
+    """The verdict where it is not known whether the controller respects preferences or ignores them."""
+    if respected.fits == ignored.fits and respected.types == ignored.types:
+        return respected
+    verdict = respected if respected.fits else ignored
+    one_alone = respected.fits != ignored.fits
+    return verdict._replace(types=respected.types | ignored.types, preferences_open=True, takes_if_ignored=one_alone)
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
@@ -184,13 +207,17 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
     """What keeps the pod from each pool, and what keeps each pod from this one."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
-    filtered = None
+    at = pool.pool.requirements_node or pool.pool.name_node
     if not pool.candidates:
-        filtered = _FILTERED
-    elif pool.unmet is not None and not pool.pool.static:
-        filtered = f"{_FILTERED}: minValues of {pool.unmet} is not met"
-    if filtered is not None:
-        return PoolRefusal("requirements", filtered, pool.pool.requirements_node or pool.pool.name_node)
+
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_empty_pool
+
+            return explain_empty_pool(pool)
+
+        return PoolRefusal("requirements", _FILTERED, at, explain=explain)
+    if pool.unmet is not None and not pool.pool.static:
+        return PoolRefusal("requirements", f"{_FILTERED}: minValues of {pool.unmet} is not met", at)
     return _limits_refusal(pool)
 
 
@@ -282,6 +309,8 @@ class _Attempt:
                 lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
                 return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements, expressions)
+        if refusal is not None and volume is not None and volume.apart is not None:
+            refusal = self._with_volumes_apart(refusal, *volume.apart)
         if refusal is None and types and not pool.pool.static:
             refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
@@ -289,15 +318,25 @@ class _Attempt:
     def _volume_refusal(
         self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression], existing: Requirements
     ) -> PoolRefusal:
-        def explain() -> Explanation:
-            from nodelint.fit.lacking import explain_volume_clash
+        def explain() -> Explanation | None:
+            from nodelint.fit import lacking
 
-            return explain_volume_clash(expressions, clash, volume.requirements, volume.node)
+            if volume.apart is not None:
+                return lacking.explain_volumes_apart(*volume.apart)
+            return lacking.explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
         found = _clash_refusal(clash, volume.requirements, self.pool, (), existing)
         text = found.message.replace("incompatible requirements", VOLUME_CLASH)
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
+
+    def _with_volumes_apart(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_volumes_apart
+
+            return explain_volumes_apart(first, then)
+
+        return refusal._replace(at_workload=self.pod.node.get("volumes"), daemons=(), explain=explain)
 
     def _filtered(
         self, requirements: Requirements, expressions: Sequence[LabelExpression]

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import LabelExpression, pod_of
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import pod_of
 from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
@@ -25,10 +26,14 @@ _NAMESPACE = "default"
 
 
 class VolumePlace(NamedTuple):
-    """Where the volumes of a pod are or can be, and where that is written of the last of them."""
+    """Where the volumes of a pod are or can be, and where that is written of the last of them.
+
+    `apart` are two of the volumes of which no node reaches both. None if there are no such two.
+    """
 
     requirements: Requirements
     node: Node | None
+    apart: tuple[VolumePlace, VolumePlace] | None = None
 
 
 class Volumes:
@@ -52,7 +57,7 @@ class Volumes:
             term = term if release >= ALTERNATIVES else term[:1]
             if term:
                 pairs = [(a, b) for a in found for b in term] if found else [(None, b) for b in term]
-                meeting = [(a, b) for a, b in pairs if a is None or a.requirements.intersects(b.requirements) is None]
+                meeting = [(a, b) for a, b in pairs if a is None or _can_meet(a, b)]
                 found = [_joined(a, b) for a, b in meeting or pairs]
         return found
 
@@ -77,9 +82,15 @@ class Volumes:
 
 
 def _joined(first: VolumePlace | None, then: VolumePlace) -> VolumePlace:
-    both = first.requirements.copy() if first is not None else Requirements()
+    if first is None:
+        return VolumePlace(then.requirements.copy(), then.node)
+    both = first.requirements.copy()
     both.add(*then.requirements)
-    return VolumePlace(both, then.node)
+    return VolumePlace(both, then.node, first.apart or (None if _can_meet(first, then) else (first, then)))
+
+
+def _can_meet(first: VolumePlace, then: VolumePlace) -> bool:
+    return first.requirements.intersects(then.requirements) is None
 
 
 def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.fit.ignored import NODE_POOL
-from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
+from nodelint.fit.pod_terms import TOLERATES_ALL, LabelExpression
+from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod, label_hint
-from nodelint.fit.widening import WayOut, widening
+from nodelint.fit.widening import WayOut, surroundings_of, widening
 from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words
 from nodelint.model.messages import short
@@ -40,7 +41,7 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
     pool = verdict.pool
     if verdict.refusal is not None and verdict.refusal.reason == "taint":
         taint = pool.untolerated(pod.tolerations, soft=False)
-        if taint is not None and _takes(pod, pool, fit):
+        if taint is not None and _takes(pod, verdict, fit):
             value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
             text = f"tolerate `{taint.key}{value}:{taint.effect}`, and pool `{short(pool.name)}` takes it"
             yield WayOut(text, pod.node, pool, taint=taint)
@@ -49,12 +50,13 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
         yield from _respelt(expression, pool)
 
 
-def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
+def _takes(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> bool:
     """Whether the pool would take the pod if this tolerated all of its taints."""
     tolerant = pod._replace(tolerations=(TOLERATES_ALL,))
-    groups = pool.groups(())
-    judged = judge_daemon(tolerant, pool, groups) if fit.workload.is_daemon else judge_pod(tolerant, pool, groups)
-    return judged.fits
+    pool, (daemons, volumes) = verdict.pool, surroundings_of(verdict)
+    if fit.workload.is_daemon:
+        return judge_daemon(tolerant, pool, daemons).fits
+    return judge_pod(tolerant, pool, daemons, volumes=volumes).fits
 
 
 def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:

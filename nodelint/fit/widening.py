@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
-from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, judge_pod
-from nodelint.karpenter.resolve.resolution import LineEffect
-from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
+from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, Surroundings, judge_pod
+from nodelint.karpenter.labels import find_sibling_families
+from nodelint.karpenter.resolve.effects import LineEffect
+from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.text import Node
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.node_size import Resources
+
 _STORAGE = "ephemeral-storage"
+_PODS = "pods"
 _RESERVED = (".kubernetes.io", ".k8s.io", ".karpenter.sh", ".karpenter.k8s.aws", ".eks.amazonaws.com")
 """Domains of labels that are not one's own."""
 
@@ -41,27 +48,42 @@ class WayOut(NamedTuple):
     taint: Taint | None = None
 
 
+def surroundings_of(verdict: PoolVerdict) -> Surroundings:
+    """Return what a pod was judged with: no DaemonSets and no volumes if the verdict does not know."""
+    return verdict.surroundings or Surroundings(tuple(verdict.pool.groups(())))
+
+
 def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
     """What a pool that refuses a pod would have to allow, where one change is enough."""
     pool, refusal = verdict.pool, verdict.refusal
     explanation = refusal.explanation if refusal is not None else None
     if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
         return  # where a volume is, no requirement of a pool changes
+    surroundings = surroundings_of(verdict)
+    if surroundings.volumes and all(volume.apart is not None for volume in surroundings.volumes):
+        return
     if refusal.reason == "limits":
         at = pool.pool.find_field("spec", "limits")
         if at is not None:
             yield WayOut(f"raise the limits of pool `{short(pool.name)}` above one of its types", at, pool)
         return
     if explanation is None:
-        yield from _add_label(pod, pool)
+        yield from _add_label(pod, pool, surroundings)
         return
-    if explanation.lacking and {lack.resource for lack in explanation.lacking} == {_STORAGE}:
+    lacking = {lack.resource for lack in explanation.lacking}
+    node_class = pool.resolution.node_class
+    most_pods = node_class.node.find("spec", "kubelet", "maxPods") if node_class is not None else None
+    if lacking == {_STORAGE}:
         yield from _more_storage(pod, explanation, pool)
+    elif lacking == {_PODS} and most_pods is not None:
+        lack = explanation.lacking[0]
+        needed = (lack.requested + lack.by_daemons) // ONE
+        yield WayOut(f"raise `maxPods` in `kubelet` of class `{_name_of(pool)}` to {needed} or more", most_pods, pool)
     elif refusal.reason in ("resources", "requirements"):
-        yield from _allow_more(pod, pool)
+        yield from _allow_more(pod, pool, surroundings)
 
 
-def _add_label(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
+def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
     """The one label that nodes of the pool lack: where the pool would take the pod with it."""
     lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
     domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
@@ -71,7 +93,7 @@ def _add_label(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
         return
     expression = lacking[0]
     rest = pod._replace(selector=tuple(e for e in pod.selector if e is not expression))
-    if judge_pod(rest, pool, pool.groups(())).fits:
+    if judge_pod(rest, pool, surroundings.daemons, volumes=surroundings.volumes).fits:
         label = f"`{short(expression.key)}: {short(expression.values[0])}`"
         text = f"add {label} to the labels of the template of pool `{short(pool.name)}`, if it is meant to take them"
         yield WayOut(text, pool.pool.name_node, pool)
@@ -109,37 +131,52 @@ def _name_of(pool: EmptyPool) -> str:
     return short(str(node_class.name)) if node_class is not None else ""
 
 
-def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
+def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
     """The line of the pool without which a type would hold the pod, with the cheapest such type or the value."""
     expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
+    asks = requirements_of(expressions, pool.release)
+    if surroundings.volumes:
+        asks.add(*surroundings.volumes[0].requirements)
+    requests = add_requests((pod.requests, _most_of_daemons(surroundings)))
     families = pool.resolution.families(pool.candidates)
-    found: list[tuple[float, str, LineEffect]] = []
+    found: list[tuple[float, str, LineEffect, TypeSet]] = []
     for line in pool.resolution.lines:
-        types = _types_without(line, pod, pool, expressions)
+        types = _types_without(line, requests, pool, asks)
         if types:
             own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
             cheapest = pool.resolution.cheapest_type(types)
             name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]
-            found.append((cheapest[0] if cheapest is not None else float("inf"), name, line))
+            found.append((cheapest[0] if cheapest is not None else float("inf"), name, line, types))
     if not found:
         return
-    _, name, line = min(found, key=lambda way: way[0])
+    _, name, line, types = min(found, key=lambda way: way[0])
     key = normalize(line.key)
     values = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
+    own_value = pool.resolution.catalog.label(name, key)
+    siblings = find_sibling_families(line.values, types, pool.resolution.catalog) if key == FAMILY else []
     if key == INSTANCE_TYPE and line.operator == "In":
-        what = f"add a type that holds it, such as `{name}`,"
+        what = f"add a type that holds it, such as `{name}`, to"
     elif values and line.operator == "In":
-        what = f"add `{short(values[0])}`"
-    elif key == SIZE:
-        what = f"allow the size of {name}"
+        what = f"add `{short(values[0])}` to"
+    elif line.operator == "In" and own_value is not None:
+        what = f"add `{siblings[0] if siblings else own_value}` to"
     else:
-        what = f"allow more than `{short(line.key.rpartition('/')[2])} {line.operator}` does, for example {name},"
+        what = f"allow {name} and its like in"
     image = ", if its container images are built for that" if key == ARCH else ""
-    yield WayOut(f"{what} in `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
+    yield WayOut(f"{what} `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
 
 
-def _types_without(line: LineEffect, pod: Pod, pool: EmptyPool, expressions: Sequence[LabelExpression]) -> TypeSet:
+def _most_of_daemons(surroundings: Surroundings) -> Resources:
+    """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
+    most: dict[str, int] = {}
+    for group in surroundings.daemons:
+        for resource, amount in group.requests.items():
+            most[resource] = max(amount, most.get(resource, 0))
+    return most
+
+
+def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wanted: Requirements) -> TypeSet:
     """The types that would hold a pod if a pool lacked one of its lines; none where others are in the way, too."""
     nothing = pool.candidates - pool.candidates
     key = normalize(line.key)
@@ -147,15 +184,13 @@ def _types_without(line: LineEffect, pod: Pod, pool: EmptyPool, expressions: Seq
     if line.requirement is None or len(same) != 1 or (key not in pool.resolution.catalog.keys and key != ZONE):
         return nothing
     rest = Requirements(requirement for requirement in pool.requirements if requirement.key != key)
-    wanted = requirements_of(expressions, pool.release)
     if pool.clash(rest, wanted) is not None:
         return nothing
     rest.add(*wanted)
     types = pool.meeting(rest, pool.resolution.catalog.all_types)
     most = {name: amount for name, amount in pool.limits.items() if name != "nodes"}
     types = pool.sizes.within(most, types) if most else types
-    daemons = max((group.requests for group in pool.groups(())), key=len, default={})
-    return pool.sizes.holding(add_requests((pod.requests, daemons)), types)
+    return pool.sizes.holding(requests, types)
 
 
 def _cheapest(pool: EmptyPool, types: TypeSet) -> str:

@@ -322,7 +322,7 @@ TERRAFORM = FormRow(
     answers=("FillTemplate",),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
-    stating_words=(b"_version", b"-version", b"aws_eks_cluster"),
+    stating_words=(b"_version", b"-version", b"aws_eks_cluster", b"charts.karpenter.sh"),
     uses=("module", "helm_release"),
     pods=(
         r"resource[ \t]+\"kubernetes_"

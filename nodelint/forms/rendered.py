@@ -94,7 +94,8 @@ class Built(NamedTuple):
     without it they are edits of the exact origins of the values that change. `comes_to` says whether
     other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
     `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several. `values`
-    are all values that a chart's template is filled with.
+    are all values that a chart's template is filled with. `written_in` are the files that its values may be written
+    in, where that is known without asking for the origin of each.
     """
 
     source: Source
@@ -117,6 +118,7 @@ class Built(NamedTuple):
     is_installed: bool = False
     unread: Gap | None = None
     values: Node | None = None
+    written_in: tuple[SourceText, ...] | None = None
 
     @property
     def texts(self) -> tuple[Source, ...]:
@@ -226,6 +228,9 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
         return
     yield from (patch.at.source for patch in built.unmatched)
     yield from (lost.new.source for lost in built.lost)
+    if built.written_in is not None:
+        yield from built.written_in
+        return
     for document in built.source.documents:
         for node in document.root.walk() if document.root is not None else ():
             origin = built.find_origin(node)
@@ -262,6 +267,7 @@ def lead_through(built: Built, overlay: Built) -> Built:
     parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
     return built._replace(
         find_origin=find_origin,
+        written_in=None,
         map_edits=map_edits if built.map_edits is not None else None,
         parts=parts,
         cluster=overlay.cluster,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS
+from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
@@ -62,6 +62,7 @@ _PROGRAMS = {
     "Pkl": (".pkl",),
     "Starlark": (".star",),
     "Rust": (".rs",),
+    "template": (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 }
 _TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
@@ -88,6 +89,12 @@ _OBJECT = rb"""(?x)
 """ % {b"group": _GROUP, b"gap": _GAP, b"kind": _KIND}
 
 
+# What libraries for CDK, cdk8s and Pulumi make an object by.
+_CALL = (
+    rb"(?:\bnew\s+(?:\w*[kK]arpenter\w*\.(?:\w+\.)*)?|\b\w*[kK]arpenter\w*\.(?:\w+\.)*(?:add|Add|add_|New)?"
+    rb"|\.add(?:_)?)(?:NodePool|(?:EC2|Ec2)NodeClass|node_pool|ec2_node_class)(?:V1)?\s*\("
+    rb"|\b(?:nodePoolSpec|ec2NodeClassSpec)\s*:"
+)
 _WORD = re.compile("kind|kubernetes:karpenter")
 
 
@@ -177,11 +184,16 @@ def _texts(found: Discovery) -> Iterator[Unread]:
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
-    for kind, endings in {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}.items():
+    kinds = {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
+    known = tuple(ending for endings in (*kinds.values(), *_TEXTS.values()) for ending in endings)
+    for kind, endings in kinds.items():
         counts = {}
         for path in found.unread:
-            if path.endswith(endings) and (data := _with_objects(path)) is not None:
-                counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+            ours = path.endswith(endings) or (
+                kind == "template" and is_template_of_yaml(path) and not path.lower().endswith(known)
+            )
+            if ours and (data := _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL))) is not None:
+                counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
         if counts:
             yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
@@ -196,13 +208,13 @@ def _names_karpenter(path: str) -> bool:
         return False
 
 
-def _with_objects(path: str) -> bytes | None:
+def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJECT) -> bytes | None:
     """The content of a file that holds an object; what cannot be read was not asked for."""
     try:
         data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
         return None
-    return data if b"karpenter." in data and re.search(_OBJECT, data) else None
+    return data if word in data and re.search(pattern, data) else None
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[Unread]:

@@ -262,6 +262,33 @@ def says_ready(tag: str) -> bool:
     return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))
 
 
+def find_sibling_families(families: Iterable[str], types: TypeSet, catalog: Catalog) -> list[str]:
+    """Return for each family the one of `types` that is nearest to it: `m7g` for `m7i`, if arm64 types are asked for.
+
+    A sibling has the same category, as `m`, and no more letters than a processor behind its generation. Of these, it
+    is the one of the next generation that is at least as new, else the newest. Families without one are left out.
+    """
+    known = [
+        match for name, of in catalog.values(FAMILY).items() if of & types and (match := _FAMILY.fullmatch(name))
+    ]
+    found = []
+    for family in families:
+        own = re.match(_CATEGORY, family)
+        if own is None:
+            continue
+        category, generation = own[1], int(own[2])
+        siblings = sorted((int(m[2]), _PROCESSORS.index(m[3]), m[0]) for m in known if m[1] == category)
+        newer = [sibling for sibling in siblings if sibling[0] >= generation]
+        if siblings:
+            found.append((newer or siblings[-1:])[0][2])
+    return list(dict.fromkeys(found))
+
+
+_CATEGORY = r"([a-z]+)(\d+)"
+_PROCESSORS = ("i", "g", "a", "")
+_FAMILY = re.compile(rf"{_CATEGORY}([iga]?)")
+
+
 def flex_families(catalog: Catalog) -> frozenset[str]:
     """Return the families of flex types, for every release: an older one merely has no label for them."""
     return catalog.distinct(FAMILY, flex_types(catalog))

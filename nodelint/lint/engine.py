@@ -22,7 +22,8 @@ from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.gap import Gap, gap_of
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.providers import judged_in_part
-from nodelint.rule.definition import GROUPS, PROFILES, Group, Rule
+from nodelint.rule.classification import GROUPS, PROFILES, Group
+from nodelint.rule.definition import Rule
 from nodelint.rule.target import Target
 from nodelint.text import Source
 

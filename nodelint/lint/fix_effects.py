@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
+from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from nodelint.lint.results import Result
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
 
 _NOT_DERIVED = "it can replace running nodes"
-"""For edits whose effect cannot be derived: of another file, of several objects, or with placeholders."""
+"""For edits whose effect cannot be derived: with placeholders, or tried only together with other edits."""
+
+_CONVERTED = "Karpenter before 1.0 refuses the result"
+
+_MOST_EFFECTS = 2
+"""Different effects that are named: more are not read."""
 
 _SELECTORS = {
     "amiSelectorTerms": "nodes whose image it no longer selects are replaced (AMIDrift)",
@@ -28,12 +35,30 @@ _SELECTORS = {
 
 def describe_unsafe_fix(result: Result) -> str:
     """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
-    pair = _find_edited_object(result)
-    if pair is None:
-        return _NOT_DERIVED
+    if isinstance(result.object, Retired) or (result.object is not None and result.object.version == "v1beta1"):
+        return _CONVERTED
+    found = _find_edited_object(result) if not result.changed else None
+    pairs = result.changed if found is None else (found,)
     releases = {result.holds[0].karpenter.last} if result.holds else {OLDEST, NEWEST}
-    effects = {_compare(*pair, release) for release in releases}
-    return (effects.pop() if len(effects) == 1 else None) or _NOT_DERIVED
+    names: dict[str, set[str]] = {}
+    for old, new in pairs:
+        effects = {_compare(old, new, release) for release in releases}
+        effect = effects.pop() if len(effects) == 1 else None
+        if effect is None:
+            return _NOT_DERIVED
+        names.setdefault(effect, set()).add(old.label)
+    if not 1 <= len(names) <= _MOST_EFFECTS:
+        return _NOT_DERIVED
+    several = len({name for labels in names.values() for name in labels}) > 1
+    return "; ".join(f"{_name_objects(names[effect])}: {effect}" if several else effect for effect in names)
+
+
+def _name_objects(labels: Collection[str]) -> str:
+    """Return the one object of an effect, or how many there are: `2 NodePools`."""
+    if len(labels) == 1:
+        return next(iter(labels))
+    kinds = {label.partition("/")[0] for label in labels}
+    return counted(len(labels), kinds.pop()) if len(kinds) == 1 else f"{len(labels)} objects"
 
 
 def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
@@ -51,8 +76,10 @@ def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
     return (obj, found[0]) if len(found) == 1 and type(found[0]) is type(obj) else None
 
 
-def _compare(old: Object, new: Object, release: Version) -> str | None:
+def _compare(old: Object, new: Object | None, release: Version) -> str | None:
     """Return what becomes of nodes when an object changes. None if that depends on what is not known."""
+    if type(new) is not type(old) or not isinstance(old, (NodePool, EC2NodeClass)):
+        return None
     from nodelint.apiserver import Schemas
     from nodelint.drift import Unhashable, hash_object, stored_object
     from nodelint.karpenter.controller import find_launch_blocker
@@ -69,7 +96,11 @@ def _compare(old: Object, new: Object, release: Version) -> str | None:
     except (Unhashable, KeyError):
         return None
     if isinstance(old, NodePool):
-        return _compare_requirements(_requirements(before), _requirements(after))
+        effect = _compare_requirements(_requirements(before), _requirements(after))
+        changed = [f"`{field}`" for field in {**before, **after} if before.get(field) != after.get(field)]
+        if effect is None and not changed:
+            return "no node drifts"
+        return effect or f"changes {' and '.join(changed)}, which takes effect at once; no node drifts"
     changed = [words for field, words in _SELECTORS.items() if before.get(field) != after.get(field)]
     return "; ".join(changed) or "running nodes stay; it changes new nodes only"
 
@@ -79,10 +110,11 @@ def _requirements(spec: dict[str, Any]) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _compare_requirements(old: list[Any], new: list[Any]) -> str:
+def _compare_requirements(old: list[Any], new: list[Any]) -> str | None:
+    """Return what becomes of nodes when requirements change. None if they are equal."""
     replaced = "nodes that do not match are replaced (RequirementsDrifted)"
     if old == new:
-        return "no node drifts, but it acts at once"
+        return None
     if all(requirement in old for requirement in new):
         return "removes requirements: no node drifts, new nodes can be of more types"
     added = [requirement for requirement in new if requirement not in old]

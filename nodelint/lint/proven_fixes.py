@@ -27,7 +27,7 @@ from nodelint.lint.fix_trials import (
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import NodePool
+from nodelint.model.manifest import NodePool, Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -160,6 +160,7 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
+        self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
@@ -173,7 +174,7 @@ class _Run:
             for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
                 edited.forget_others(keys)
-        if not self._why and not self._moved and not self._follows:
+        if not self._why and not self._moved and not self._follows and not self._changed:
             return self._report
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
@@ -212,6 +213,7 @@ class _Run:
         if RUN.is_over():  # what they make was not judged
             self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
             return
+        self._changed.update(_attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
         suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
         if tried.unread or (bad and not suspects):
@@ -264,7 +266,10 @@ class _Run:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
-        return result if finding is result.finding else result._replace(finding=finding)
+        changed = self._changed.get(edits, ()) if finding.edits else ()
+        return (
+            result if finding is result.finding and not changed else result._replace(finding=finding, changed=changed)
+        )
 
 
 def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
@@ -331,6 +336,39 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
 
     own = [change for change in tried.changed if changes(change)]
     return any(change.name == name or name in _near(change) for change in own)
+
+
+def _attribute_changes(
+    batch: Sequence[_Offer], changed: Sequence[ChangedObject]
+) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
+    """Return the objects that each fix of a batch changes, before and after it.
+
+    A fix that changes an object together with another fix is left out.
+    """
+    of_file: dict[str, set[int]] = {}
+    of_document: dict[tuple[str, int], set[int]] = {}
+    for index, offer in enumerate(batch):
+        for edit in offer.edits:
+            path = os.path.abspath(edit.source.path)
+            of_file.setdefault(path, set()).add(index)
+            of_document.setdefault((path, document_number(edit)), set()).add(index)
+    found: dict[int, list[ChangedObject]] = {}
+    mixed: set[int] = set()
+    for change in changed:
+        if change.document < 0:
+            owners = {index for path in change.paths for index in of_file.get(path, ())}
+        else:
+            (path,) = change.paths
+            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
+        if len(owners) == 1:
+            found.setdefault(owners.pop(), []).append(change)
+        else:
+            mixed |= owners
+    return {
+        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
+        for index, changes in found.items()
+        if index not in mixed and batch[index].messages is None
+    }
 
 
 def _near(change: ChangedObject) -> Iterable[Name]:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result
+from nodelint.lint.written_places import (
+    find_written_object,
+    lead_also,
+    lead_withheld,
+    list_given_parts,
+    map_to_written,
+    withhold_shared,
+)
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, label_of, span_of
+from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, span_of
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import Node
@@ -130,7 +138,7 @@ class Replacement:
         other = next((built for built in others if not built.stays(edits)), None)
         if other is None:
             return result
-        withheld = _withhold_shared(other)
+        withheld = withhold_shared(other)
         return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
 
     def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
@@ -304,7 +312,7 @@ class _World:
         built = next((built for built in self._built if path in built.parts), None)
         if built is None:
             return None
-        return result._replace(object=_find_written_object(result.object, built, result.finding.at))
+        return result._replace(object=find_written_object(result.object, built, result.finding.at))
 
     def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
         """A finding about what is built as one about the files; None where none of those asked for has a part."""
@@ -312,18 +320,18 @@ class _World:
         origin = built.find_origin(finding.at)
         if origin is None:
             return None
-        also = list(_lead_also(finding.also, built))
+        also = list(lead_also(finding.also, built))
         at, steps = self._choose_place(origin, built)
         if at is None:
             return None
         also = [*steps, *also] if built.by_default else [*also, *steps]
-        also += _list_given_parts(result, [at, *(place.at for place in also)], built)
-        withheld = _lead_withheld(finding.withheld, built)
+        also += list_given_parts(result, [at, *(place.at for place in also)], built)
+        withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:
             led = self._lead_fixes(led, finding, built)
         through = tuple(span_of(step.at) for step in origin.through)
-        written = _find_written_object(result.object, built, at)
+        written = find_written_object(result.object, built, at)
         return result._replace(finding=led, object=written, through=through, built=result.object)
 
     def _lead_fixes(self, led: Finding, finding: Finding, built: Built) -> Finding:
@@ -377,7 +385,7 @@ class _World:
         self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
     ) -> None:
         """Count the objects in the files that something is built of, and what is not judged of them."""
-        written = _map_to_written(objects, built_of)
+        written = map_to_written(objects, built_of)
         have = {id(obj) for obj in made.objects}
         made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
         made.chosen.update({id(written[key]): choices for key, choices in outcome.chosen.items()})
@@ -413,64 +421,6 @@ class _World:
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
 """What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
-
-
-def _map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
-    """The objects in the files that those of built texts are made of, by the id of these."""
-    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
-
-
-def _find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
-    """The object of a finding in the files: the one around its place, else the one that it was made of."""
-    if obj is None:
-        return None
-    from nodelint.forms.rendered import object_around
-
-    if built.by_default:
-        return built.written_object(obj) or obj
-    return object_around(at, obj.kind) or built.written_object(obj) or obj
-
-
-def _lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
-    for place in also:
-        origin = built.find_origin(place.at)
-        if origin is not None:
-            yield Also(origin.at, place.message)
-
-
-def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
-    """The values of the files that an object is built with, beside what a finding shows, where it shows none of them.
-
-    What is wrong with a key that the template writes may be the value beside it.
-    """
-    files = {id(file) for file in built.given}
-    if not files or any(id(place.source) in files for place in places):
-        return
-    shown = False
-    for node in (result.finding.at, *(place.at for place in result.finding.also)):
-        around = node.parent if isinstance(node, Node) else None
-        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
-        origins = (built.find_origin(part) for part in parts)
-        own = next((origin.at for origin in origins if origin is not None and id(origin.at.source) in files), None)
-        if own is not None:
-            shown = True
-            yield Also(own, "a value of this file")
-    if not shown and result.severity == "error":
-        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
-
-
-def _lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
-    """What keeps a fix of a rule from being made, with its place in a file."""
-    if withheld is None or withheld.at is None:
-        return withheld
-    origin = built.find_origin(withheld.at)
-    return withheld._replace(at=None if origin is None else origin.at)
-
-
-def _withhold_shared(other: Built) -> Withheld:
-    """That a fix changes what is built elsewhere of the same file, where nothing is wrong with it."""
-    place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
-    return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")
 
 
 def _fix_mark(result: Result) -> object:

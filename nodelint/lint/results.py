@@ -43,7 +43,8 @@ class Result(NamedTuple):
     Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
     they are not all. `through` are further places at which a comment silences it: those that take its value in.
     `alike` is what was said of each place, its own first, where one line stands for several. `built` is the object
-    that it was found in, where that is built of files; `object` is then the written one.
+    that it was found in, where that is built of files; `object` is then the written one. `changed` are the objects
+    that the fix changes, before and after it; empty if the fix was not tried, or only together with others.
     """
 
     rule: Rule
@@ -54,6 +55,7 @@ class Result(NamedTuple):
     through: tuple[Span, ...] = ()
     alike: tuple[Result, ...] = ()
     built: Object | None = None
+    changed: tuple[tuple[Object, Object | None], ...] = ()
 
     @property
     def message(self) -> str:

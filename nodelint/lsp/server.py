@@ -48,7 +48,20 @@ _AT_ONCE = 0.08
 The work of the thread counts, not the time of a clock: a machine that is busy elsewhere makes an answer late enough.
 """
 
-_ENDINGS = (".yaml", ".yml", ".json", ".tpl", ".tmpl", ".gotmpl", ".j2", ".toml", *TABLE.endings, *TABLE.templates)
+_ENDINGS = (
+    ".yaml",
+    ".yml",
+    ".json",
+    ".tpl",
+    ".tmpl",
+    ".gotmpl",
+    ".j2",
+    ".jinja",
+    ".jinja2",
+    ".toml",
+    *TABLE.endings,
+    *TABLE.templates,
+)
 _WATCHED = (
     f"**/*.{{{','.join(ending[1:] for ending in _ENDINGS)}}}",
     *(f"**/{name}" for name in TABLE.names if not name.endswith(_ENDINGS)),

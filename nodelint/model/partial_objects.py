@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from nodelint.model.gvk import GROUPS
-from nodelint.text import UNKNOWN, Document, Node
-from nodelint.text.placeholders import depth
+from nodelint.text import UNKNOWN, Document, Node, SourceText
+from nodelint.text.placeholders import CODE, depth, holds_any, list_blocks
 
 _HEARTS = {
     "NodePool": ("template",),
@@ -180,6 +180,44 @@ def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, in
         at = next((at for at, level in levels.items() if level == column and mapping.start <= at < end), None)
         if at is not None:
             yield field, mapping, at
+
+
+def list_conditional(node: Node, document: Document) -> Iterator[tuple[str, Node, int, bool]]:
+    """Yield what of an object stands in a condition or a loop of a template: field, value, where the block begins,
+    whether it is a loop.
+
+    The first of each block that stands in no other. A block around the whole object or within a text has none.
+    """
+    text = node.source.text
+    if not holds_any(text[node.start : document.end], CODE):
+        return
+    blocks = [
+        block
+        for block in list_blocks(text, document.start, document.end)
+        if block.end > node.start and not _is_comment(node.source, block.start)
+    ]
+    found: dict[int, tuple[str, Node, int, bool]] = {}
+    pending = [("", node)] if any(block.start > node.start for block in blocks) else []
+    while pending:
+        field, above = pending.pop()
+        below = [(f"{field}.{entry.name}".lstrip("."), entry.key.start, entry.value) for entry in above.entries]
+        below += [(f"{field}[{n}]", item.start, item) for n, item in enumerate(above.items)]
+        for name, at, value in below:
+            block = next((b for b in blocks if node.start < b.start < at < b.end), None)
+            if block is None:
+                pending.append((name, value))
+            elif block.start not in found or found[block.start][1].start > at:
+                found[block.start] = (name, value, block.start, block.is_loop)
+    yield from (found[start] for start in sorted(found))
+
+
+def _is_comment(source: SourceText, at: int) -> bool:
+    """Whether code stands in a comment, which most template languages are not to look into; Jinja does."""
+    before = source.text[source.text.rfind("\n", 0, at) + 1 : at]
+    return "#" in before and re.search(_JINJA_NAME, source.path) is None
+
+
+_JINJA_NAME = r"\.(?:j2|jinja2?)$"
 
 
 def _after(node: Node) -> int:

@@ -11,6 +11,7 @@ from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
 from nodelint.plan.read_side import Read, applied, renamed
 from nodelint.plan.reasons import absorbs
+from nodelint.plan.releases import StatedLines, karpenter_moves, kubernetes_move
 from nodelint.plan.sides import Side
 
 TYPE_CHECKING = False
@@ -62,16 +63,17 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     switched_off = _list_switched_off(was, new)
+    lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
         _side(new, was, switched_off[1]),
         options,
-        lambda old, new: _own_options(options, (old, new), chosen, named),
+        lambda old, new: _own_options(options, (old, new), chosen, named, lines),
         unread,
     )
-    plan = plan._replace(absorbed=_absorbed(plan, *chosen, session))
+    plan = plan._replace(absorbed=_absorbed(plan, chosen, session, lines))
     if not named[0]:
-        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
+        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen, lines)))
     if not unread.files:
         trees = trees_of((was, new), switched_off[0] | switched_off[1], plan.options, request.discover)
         plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
@@ -145,6 +147,7 @@ def _own_options(
     pair: tuple[Object | None, Object | None],
     choose: tuple[Choose | None, Choose | None],
     named: tuple[bool, bool],
+    lines: StatedLines,
 ) -> PlanOptions:
     """The options with the releases that the files beside an object state; of several the newest.
 
@@ -154,14 +157,13 @@ def _own_options(
     chosen = after or before
     if chosen is None:
         return options
-    from nodelint.plan.releases import kubernetes_move
-
-    moved = kubernetes_move(before, after) if before and after and not named[1] else None
+    moved = kubernetes_move(before, after, lines) if before and after and not named[1] else None
     upgraded = None
     is_stated = not any(choice is None or choice.assumed or choice.not_known for choice in (before, after))
     if before and after and is_stated and not named[0]:
         releases = before.karpenter.last, after.karpenter.last
-        upgraded = releases if releases[0] < releases[1] else None
+        is_moved = releases[0] < releases[1] and not lines.is_reassigned(before.karpenter_from, after.karpenter_from)
+        upgraded = releases if is_moved else None
     return options._replace(
         release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved, upgraded=upgraded
     )
@@ -174,16 +176,16 @@ def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
 
 
 def _karpenter_moves(
-    plan: Plan, sides: tuple[Read, Read], choose: tuple[Choose | None, Choose | None]
+    plan: Plan, sides: tuple[Read, Read], choose: tuple[Choose | None, Choose | None], lines: StatedLines
 ) -> list[ReleaseMove]:
-    from nodelint.plan.releases import karpenter_moves
-
     pairs = [(pool.pair.old, pool.pair.new) for pool in plan.pools]
     pairs += [(pair.old, pair.new) for pair in plan.classes]
     pairs += _pair_old_apis(sides)
     both = ((_chosen(choose[0], old), _chosen(choose[1], new)) for old, new in pairs)
     return list(
-        dict.fromkeys(karpenter_moves((old, new) for old, new in both if old is not None and new is not None))
+        dict.fromkeys(
+            karpenter_moves(((old, new) for old, new in both if old is not None and new is not None), lines)
+        )
     )
 
 
@@ -197,13 +199,15 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
     return [(old, alone[1].get(name)) for name, old in alone[0].items() if old.version == "v1beta1"]
 
 
-def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
+def _absorbed(
+    plan: Plan, choose: tuple[Choose | None, Choose | None], session: Session, lines: StatedLines
+) -> tuple[Absorbed, ...]:
     """The changed classes for which the files state releases before and after that hash in other ways."""
     found = []
     for pair in plan.classes if not session.settings.karpenter_named else ():
         if pair.change != "changed" or pair.old is None or pair.new is None:
             continue
-        upgraded = _own_options(plan.options, (pair.old, pair.new), (old_of, new_of), (False, True)).upgraded
+        upgraded = _own_options(plan.options, (pair.old, pair.new), choose, (False, True), lines).upgraded
         if upgraded is not None and absorbs(pair.new.kind, upgraded):
             found.append(Absorbed(str(pair.new.name), *upgraded))
     return tuple(found)

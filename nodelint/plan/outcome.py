@@ -171,7 +171,8 @@ class PoolPlan(NamedTuple):
     @property
     def replaced(self) -> Covered:
         """How many of its nodes go, what could not be compared included."""
-        if self.verdict.replaced == "none" and self.uncompared is not None and self.uncompared.decides:
+        is_open = self.uncompared is not None and self.uncompared.decides
+        if self.verdict.replaced == "none" and is_open and (self.never_stored is None or self.nodes):
             return "unknown"
         return self.verdict.replaced
 

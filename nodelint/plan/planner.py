@@ -16,7 +16,7 @@ from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict
 from nodelint.plan.refusals import refusals
 from nodelint.plan.selector_drift import list_image_ids
-from nodelint.plan.sides import as_stored
+from nodelint.plan.sides import as_stored, keeps_hop_limit
 from nodelint.plan.stops import find_lacking_room
 from nodelint.plan.uncompared import (
     built_on_one_side,
@@ -31,7 +31,7 @@ from nodelint.plan.uncompared import (
     unserved,
 )
 from nodelint.plan.unread import UnreadFiles, unread_file
-from nodelint.plan.verdict import Sides, class_verdict
+from nodelint.plan.verdict import Classes, Sides, class_verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
@@ -69,6 +69,7 @@ class Planner:
         both = [as_stored(side, options) for side in self.sides]
         self.asked = both[0].objects, both[1].objects
         self.written = WrittenPlaces(both)
+        self.of_v1beta1 = {**both[0].written, **both[1].written}
         self.unserved = tuple(
             [(n, obj) for n, obj in enumerate(objs) if is_unserved(obj, options.release)] for objs in self.asked
         )
@@ -83,7 +84,7 @@ class Planner:
         ]
         self.gaps: dict[int, Gap] = {}
         self._note_gaps(self.classes)
-        self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps)
+        self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps, self.of_v1beta1)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
@@ -227,6 +228,7 @@ class Planner:
             self.options.versions,
             written_class,
             self.options.upgraded,
+            keeps_hop_limit(old_class, new_class, self.of_v1beta1),
         )
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
         if not moved and self.comparer.is_unchanged(pair, old_class, written_class):
@@ -235,6 +237,7 @@ class Planner:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
         done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
+        unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
         plan = PoolPlan(
             pair,
             _name_node(pair),
@@ -247,9 +250,7 @@ class Planner:
             nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
             effects=tuple(done.effects),
-            uncompared=unread_class(pair.new, gap)
-            if gap is not None
-            else self._unclear(pair.old, pair.new, old_class, new_class),
+            uncompared=unclear,
             never_stored=done.never_stored,
             stopped_before=done.stopped_before,
             stopped=done.stopped,
@@ -279,7 +280,7 @@ class Planner:
         before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
         after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
         refused = refusals(None, pair.new, self.options.release, self.options.schemas) if pair.new is not None else []
-        never_stored = find_never_stored(self.options, pair.old) if pair.old is not None else None
+        never_stored = find_never_stored(self.options, self.of_v1beta1, pair.old) if pair.old is not None else None
         found = Verdict("all") if pair.old is not None and never_stored is None else UNTOUCHED
         stopped = None
         if isinstance(pair.new, NodePool) and after is not None:
@@ -313,8 +314,7 @@ class Planner:
         if not refused:
             options = self.options
             found = class_verdict(
-                pair.old,
-                pair.new,
+                Classes(pair.old, pair.new, keeps_hop_limit(pair.old, pair.new, self.of_v1beta1)),
                 options.release,
                 options.schemas,
                 options.versions,
@@ -325,7 +325,13 @@ class Planner:
             return None
         at = self.written.find(_name_node(pair))
         led = self.written.lead_refusals(refused)
-        return ClassPlan(pair, at, self.written.lead_verdict(found), led, find_never_stored(self.options, pair.old))
+        return ClassPlan(
+            pair,
+            at,
+            self.written.lead_verdict(found),
+            led,
+            find_never_stored(self.options, self.of_v1beta1, pair.old),
+        )
 
     def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
         """Whether two classes select the same images by the facts of the account."""

@@ -17,11 +17,11 @@ from nodelint.plan.verdict import Sides, verdict
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
-    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest import NodePool, Object
     from nodelint.plan.effects import Effect
     from nodelint.plan.matching import Pair
     from nodelint.plan.outcome import PlanOptions
@@ -41,7 +41,10 @@ class PoolComparison(NamedTuple):
 
 
 class PoolComparer:
-    """Compares pools of both sides; `classes` are the pairs of all classes, `gaps` those that a side cannot read."""
+    """Compares pools of both sides; `classes` are the pairs of all classes, `gaps` those that a side cannot read.
+
+    `written` are the objects of v1beta1 of both sides, by the ids of what they become.
+    """
 
     def __init__(
         self,
@@ -49,8 +52,10 @@ class PoolComparer:
         contexts: tuple[Context, Context],
         classes: Sequence[Pair],
         gaps: Collection[int],
+        written: Mapping[int, Object],
     ) -> None:
         self.options = options
+        self.written = written
         self.old, self.new = contexts
         self.classes = classes
         self.now = {id(pair.old): pair for pair in classes if pair.change in ("changed", "unchanged")}
@@ -77,7 +82,7 @@ class PoolComparer:
         stopped_before = self.find_stop(old_class, before)
         stopped = self.find_stop(new_class, after, new, is_gone)
         acts = found.replaced != "none" or bool(effects)
-        never_stored = find_never_stored(self.options, old, old_class) if acts else None
+        never_stored = find_never_stored(self.options, self.written, old, old_class) if acts else None
         if never_stored is not None and not running:
             found, effects = UNTOUCHED, []
         if stopped is not None and stopped.of_class:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.drift import Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
+from nodelint.model.releases import RELEASES, behaves
 from nodelint.plan.disruption_rate import pace
 from nodelint.plan.effects import Stored, effects_of, read_settings
 from nodelint.plan.nodes import Wanted, fates, requirements_of
@@ -13,6 +14,8 @@ from nodelint.plan.uncompared import is_known
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nodelint.drift import Hash
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool, Object
@@ -96,11 +99,17 @@ def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:
     return None if found.without_ca else found
 
 
-def find_never_stored(options: PlanOptions, *old: Object | None) -> str | None:
-    """Why the API server cannot have taken one of the objects of the old side."""
-    both = (
-        why_never_stored(obj, options.old_release, options.schemas)
-        for obj in old
-        if obj is not None and obj.version == "v1" and is_known(obj)
-    )
-    return next((reason for reason in both if reason is not None), None)
+def find_never_stored(options: PlanOptions, written: Mapping[int, Object], *old: Object | None) -> str | None:
+    """Why the API server cannot have taken one of the objects of the old side; `written` are those of v1beta1."""
+    for stored in old:
+        obj = written.get(id(stored), stored) if stored is not None else None
+        if obj is None or not is_known(obj):
+            continue
+        release = options.old_release if obj.version == "v1" else _LAST_OF_V1BETA1
+        reason = why_never_stored(obj, release, options.schemas)
+        if reason is not None:
+            return reason
+    return None
+
+
+_LAST_OF_V1BETA1 = [release for release in RELEASES if behaves("serves-v1beta1", release)][-1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from nodelint.drift.hashes import version
+from nodelint.files.gate import gate
+from nodelint.model.folders import path_below
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import OLDEST
 from nodelint.plan.outcome import ReleaseMove
@@ -12,25 +16,69 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from nodelint.model.evidence import Evidence
     from nodelint.model.releases import Version
+    from nodelint.plan.read_side import Read
     from nodelint.releases.release_choice import Chosen
 
+_LARGEST = 4 << 20
 
-def kubernetes_move(old: Chosen, new: Chosen) -> ReleaseMove | None:
+
+class StatedLines:
+    """The lines that state releases, on both sides of a change."""
+
+    def __init__(self, was: Read, new: Read) -> None:
+        self._sides = was, new
+        self._lines: dict[tuple[str, str], list[str]] = {}
+
+    def is_reassigned(self, old: Evidence | None, new: Evidence | None) -> bool:
+        """Return whether the lines that state a release for an object before and after stand on both sides.
+
+        Then no release moves: another line counts for the object, because its files are read in another way.
+        """
+        if old is None or new is None:
+            return False
+        (was, now), (then, later) = self._sides, (old, new)
+        return all(
+            line and line in self._read(other, path_below(stated.path, side.root))
+            for stated, side, other in ((then, was, now), (later, now, was))
+            for line in [self._find(side, stated)]
+        )
+
+    def _find(self, side: Read, stated: Evidence) -> str:
+        lines = self._read(side, path_below(stated.path, side.root))
+        return lines[stated.line - 1] if 0 < stated.line <= len(lines) else ""
+
+    def _read(self, side: Read, place: str) -> list[str]:
+        key = side.root, place
+        if key not in self._lines:
+            try:
+                data = gate.read(os.path.join(side.root, place), _LARGEST, within=side.root)
+            except OSError:
+                data = b""
+            self._lines[key] = [line.strip() for line in data.decode(errors="replace").splitlines()]
+        return self._lines[key]
+
+
+def kubernetes_move(old: Chosen, new: Chosen, lines: StatedLines) -> ReleaseMove | None:
     """The move to another version of Kubernetes; None where a side does not state one, or both state the same."""
     stated = new.kubernetes_from
     if old.kubernetes is None or new.kubernetes is None or stated is None or old.kubernetes == new.kubernetes:
+        return None
+    if lines.is_reassigned(old.kubernetes_from, stated):
         return None
     note = "every alias stands for images of the cluster's version, so that nodes with such an image drift"
     return ReleaseMove("Kubernetes", str(old.kubernetes), str(new.kubernetes), stated.path, stated.line, note)
 
 
-def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]]) -> Iterator[ReleaseMove]:
+def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]], lines: StatedLines) -> Iterator[ReleaseMove]:
     """The moves to other releases of Karpenter, and whether they replace nodes by themselves."""
     for old, new in both:
         stated = new.karpenter_from
         was, now = old.karpenter.last, new.karpenter.last
         if stated is None or old.karpenter_from is None or was == now:
+            continue
+        if lines.is_reassigned(old.karpenter_from, stated):
             continue
         # A release from before v1 is judged as the oldest one that is known; what it hashed is of another API.
         stated_before = old.karpenter_from.karpenter

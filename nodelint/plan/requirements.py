@@ -71,6 +71,9 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
             failing = alive - old.supply.select(requirement)
             types |= failing
             covered: Covered = "some" if failing else "none"
+            if not failing and _may_run_unlisted(requirement, before.get(key) if key in before else None, old):
+                covered = "unknown"
+                parts.append(covered)
         else:
             covered = _of_label(requirement, _label(key, old, before, release), old)
             parts.append(covered)
@@ -79,6 +82,19 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
     if types:
         parts.append("all" if types == alive else "some")
     return RequirementDrift(joined(parts), types, tuple(blamed))
+
+
+def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Resolution) -> bool:
+    """Whether nodes may run that fail a requirement and are of no type listed here, such as one that AWS has retired.
+
+    Only values that the pool named before count. A slip such as `m5.lrage` is the type of no node.
+    """
+    if before is None or before.complement:
+        return False
+    key = wanted.key
+    removed = [value for value in before.values if not wanted.admits(value)]
+    unlisted = [value for value in removed if not old.catalog.has_value(key, value)]
+    return bool(set(unlisted) - slips_among(key, unlisted, old.catalog).keys())
 
 
 def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:

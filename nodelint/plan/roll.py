@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
-from nodelint.fit.pods import Toleration
+from nodelint.fit.pod_terms import Toleration
 from nodelint.model.messages import counted
 
 TYPE_CHECKING = False

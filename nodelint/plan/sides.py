@@ -10,15 +10,15 @@ from nodelint.files.gate import gate
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
-from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Protocol
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Protocol
 
     from nodelint.forms.rendered import Built
     from nodelint.model.finding import Span
@@ -96,14 +96,21 @@ def _below(path: str, root: str) -> str:
 
 
 class StoredObjects(NamedTuple):
-    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written."""
+    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written.
+
+    `written` holds the object of v1beta1 by the id of what it becomes.
+    """
 
     objects: list[Object]
     find_origin: Callable[[Node | Span], Node | Span]
+    written: Mapping[int, Object] = {}
 
 
 def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
-    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
+    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1.
+
+    What older kinds have made, no webhook converts: a NodePool does not take over the nodes of a Provisioner.
+    """
     requested = side.objects
     old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
     if not old:
@@ -113,4 +120,27 @@ def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
     context_objects = [obj for source in side.beside for obj in objects(source)]
     context = Context([*requested, *context_objects], Target(options.release, options.kubernetes, options.schemas))
     converted = Converted(old, context)
-    return StoredObjects(converted.objects[: len(requested)], converted.find_origin)
+    both = list(zip(converted.objects[: len(requested)], requested, strict=True))
+    stored = [was if isinstance(was, Retired) else now for now, was in both]
+    written = {id(now): was for now, was in both if now is not was and was.version == "v1beta1"}
+    return StoredObjects(stored, converted.find_origin, written)
+
+
+_HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
+
+
+def keeps_hop_limit(old: EC2NodeClass | None, new: EC2NodeClass | None, written: Mapping[int, Object]) -> bool:
+    """Return whether a class goes from one of v1beta1 and v1 to the other and writes no hop limit in either.
+
+    The default changed. The API server has filled in the one of the time, and whatever applies a manifest leaves a
+    field that no manifest has set.
+    """
+    both = [written.get(id(obj), obj) for obj in (old, new) if obj is not None]
+    return {obj.version for obj in both} == {"v1", "v1beta1"} and not any(obj.node.find(*_HOP_LIMIT) for obj in both)
+
+
+def keep_hop_limit(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored class with the hop limit of what it was."""
+    section, group, name = _HOP_LIMIT
+    options = {**new[section].get(group, {}), name: old[section].get(group, {}).get(name)}
+    return {**new, section: {**new[section], group: options}}

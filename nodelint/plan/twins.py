@@ -51,20 +51,20 @@ def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root:
     files = []
     for source in inventory.files:
         objs = [*objects(source, foreign=True, more=True)]
-        if not (_is_plain(source) and all(map(_is_whole, objs))):
+        if not (is_plain(source) and all(map(is_whole, objs))):
             return None
         files.append((path_below(source.path, root), source, objs))
     return files
 
 
-def _is_plain(source: Source) -> bool:
+def is_plain(source: Source) -> bool:
     """Whether a file is read by itself, and wholly."""
     return source.path.endswith(YAML_NAMES) and not (
         source.masked or source.part or source.problems or source.set_aside or source.also
     )
 
 
-def _is_whole(obj: Object) -> bool:
+def is_whole(obj: Object) -> bool:
     if not isinstance(obj, NodePool | EC2NodeClass) or (isinstance(obj, NodePool) and obj.foreign):
         return False
     return obj.version == "v1" and isinstance(obj.name, str) and not (obj.partial or obj.of_values)

@@ -27,6 +27,7 @@ from nodelint.plan.reasons import NOTHING, Reason, Verdict, absorbs, find_why_ab
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
+from nodelint.plan.sides import keep_hop_limit
 from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.text import UnknownValue
 
@@ -55,6 +56,7 @@ class Sides(NamedTuple):
     A class is None where it is not in the files. `moved` are the versions of Kubernetes before and after, where the
     cluster moves to another one; `written_class` is the class as the new side writes it, also where it is the same.
     `upgraded` are the releases of Karpenter before and after, where the files of both sides state different ones.
+    `keeps_hop_limit` is that of `Classes`.
     """
 
     pool: NodePool
@@ -65,6 +67,7 @@ class Sides(NamedTuple):
     moved: tuple[str, str] | None = None
     written_class: EC2NodeClass | None = None
     upgraded: tuple[Version, Version] | None = None
+    keeps_hop_limit: bool = False
 
     @property
     def class_is_same(self) -> bool:
@@ -82,6 +85,19 @@ class Sides(NamedTuple):
         """The class after, where there is one to compare."""
         assert self.new_class is not None
         return self.new_class
+
+
+class Classes(NamedTuple):
+    """A class before and after; `keeps_hop_limit` where it keeps what the default of another API version was."""
+
+    old: EC2NodeClass
+    new: EC2NodeClass
+    keeps_hop_limit: bool = False
+
+    def stored(self, release: Version, schemas: Schemas) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return both as the API server stores them. Raise Unhashable for a placeholder."""
+        old, new = (stored_object(node_class, release, schemas) for node_class in (self.old, self.new))
+        return old, keep_hop_limit(old, new) if self.keeps_hop_limit else new
 
 
 def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, running: bool) -> Verdict:
@@ -192,7 +208,7 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
     if sides.class_is_same:
         return [], NONE
     release = before.version
-    old, new = (stored_object(node_class, release, schemas) for node_class in (sides.old_class, sides.now_class))
+    old, new = Classes(sides.old_class, sides.now_class, sides.keeps_hop_limit).stored(release, schemas)
     found: list[ValueDifference] = []
     unread: Unhashable | None = None
     for part in (_hashed, _open_kubelet, _family):
@@ -236,8 +252,7 @@ def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas:
 
 
 def class_verdict(
-    old: EC2NodeClass,
-    new: EC2NodeClass,
+    classes: Classes,
     release: Version,
     schemas: Schemas,
     moved: tuple[str, str] | None,
@@ -248,10 +263,11 @@ def class_verdict(
 
     `same_images`: both select the very same images, as the account has them.
     """
+    old, new, _ = classes
     reasons: list[Reason] = []
     unread: Unhashable | None = None
     try:
-        both = stored_object(old, release, schemas), stored_object(new, release, schemas)
+        both = classes.stored(release, schemas)
         for part in (_hashed, _open_kubelet, _family):
             try:
                 covered: Covered = "unknown" if absorbs(CLASS_KIND, upgraded) else "all"

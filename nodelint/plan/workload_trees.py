@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from nodelint.files.discover import Discovery
     from nodelint.fit.tree import Tree
+    from nodelint.inventory import Inventory
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.cluster_objects import ClusterObject
     from nodelint.plan import Plan, PlanOptions
     from nodelint.plan.read_side import Read
     from nodelint.plan.workloads import WorkloadChange
@@ -28,8 +31,22 @@ def trees_of(
     """
     if not all(side.found.workloads for side in sides):
         return None
-    old_tree, new_tree = (_tree(side, absent, options, discover) for side in sides)
-    return None if old_tree is None or new_tree is None else (old_tree, new_tree)
+    from nodelint.fit.tree import Tree
+    from nodelint.plan.same_workloads import have_same_workloads
+
+    resolutions = [_resolve_pools(side, absent, options) for side in sides]
+    if not all(resolutions):
+        return None
+    was, new = sides
+    built = _build(new, discover)
+    of_new = _list_objects(built)
+    # Built of the old side again only if anything differs that a workload may depend on.
+    of_old = of_new if have_same_workloads(was, new, built) else _list_objects(_build(was, discover))
+    old_tree, new_tree = (
+        Tree(pools, found, (), read_texts(side.found.node_groups))
+        for side, pools, found in zip(sides, resolutions, (of_old, of_new), strict=True)
+    )
+    return old_tree, new_tree
 
 
 def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) -> tuple[WorkloadChange, ...]:
@@ -47,10 +64,8 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
     return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
 
 
-def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover) -> Tree | None:
-    from nodelint.fit.tree import Tree
-    from nodelint.inventory import build_found
-    from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS, ClusterObject
+def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
+    """What the pools of a side can launch that take pods."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context
@@ -59,16 +74,24 @@ def _tree(side: Read, absent: Set[int], options: PlanOptions, discover: Discover
     ours = [obj for obj in side.inventory.objects() if not obj.of_cluster and id(obj) not in absent]
     ours += [obj for source in side.beside for obj in objects(source)]
     pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, options.release)]
-    if not pools:
-        return None
     context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
-    # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
-    more = build_found(discover(side.paths, PATTERN_WITH_SCALERS))
-    cluster_objects = [
-        o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
-    ]
-    node_groups = read_texts(side.found.node_groups)
-    return Tree([context.resolution(pool) for pool in pools], cluster_objects, (), node_groups)
+    return [context.resolution(pool) for pool in pools]
+
+
+def _build(side: Read, discover: Discover) -> Inventory:
+    """What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it."""
+    from nodelint.inventory import build_found
+    from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS
+
+    return build_found(discover(side.paths, PATTERN_WITH_SCALERS))
+
+
+def _list_objects(inventory: Inventory) -> list[ClusterObject]:
+    from nodelint.model.cluster_objects import ClusterObject
+    from nodelint.model.documents import objects
+
+    found = (obj for source in inventory.sources for obj in objects(source, more=True))
+    return [obj for obj in found if isinstance(obj, ClusterObject)]
 
 
 def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:

@@ -57,9 +57,16 @@ class ControllerFacts:
         known = row is not None and releases_match(row["releases"], self._release)
         return self._value(variable, gate=False) if known else None
 
+    def is_open(self, variable: str) -> bool:
+        """Whether the release knows a setting whose value is not known: a placeholder, or in unread values."""
+        row = next((row for row in table("settings")["settings"] if row.get("variable") == variable), None)
+        if row is None or not releases_match(row["releases"], self._release) or self.setting(variable) is not None:
+            return False
+        return self.has_gaps or any(not setting.gate and setting.name == variable for setting in self._stated)
+
     def _value(self, name: str, gate: bool) -> str | None:
         found = {setting.value for setting in self._stated if (setting.gate, setting.name) == (gate, name)}
-        return found.pop() if len(found) == 1 else None
+        return found.pop() if len(found) == 1 and "" not in found else None
 
 
 class StatedSettings:
@@ -107,11 +114,11 @@ class StatedSettings:
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
-    """Yield the settings that one installation states."""
+    """Yield the settings that one installation states. The value of one that is not known is empty."""
     folders = _folders(install.at.source.path)
     for setting in install.settings:
         variable = setting.variable
-        if variable is not None and setting.value:
+        if variable is not None and (setting.value or not setting.is_known):
             yield StatedSetting(folders, False, variable, setting.value)
         for gate, state in list_gates(*setting[:3]):
             yield StatedSetting(folders, True, gate, state)

@@ -22,7 +22,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "check": ("All good", "No findings"),
     "plan": ("No node is replaced", "No node is replaced in what was compared"),
     "fit": ("no pool takes it", "no pool that could be read takes it"),
-    "cost": ("no node is needed", "no node is needed for what could be reckoned"),
+    "cost": ("no node is needed", "no node is needed, as far as it is known"),
     "migrate": ("nothing is lost", "nothing is lost of what could be read"),
     "triage": ("No failures", "No failures in what could be read"),
 }

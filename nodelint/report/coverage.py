@@ -10,7 +10,7 @@ from nodelint.model.finding import Span, find_object_place, span_of, written_pla
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
-from nodelint.model.partial_objects import is_unclaimed_patch, list_gaining
+from nodelint.model.partial_objects import is_unclaimed_patch, list_conditional, list_gaining
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.text import UNKNOWN
 
@@ -40,6 +40,9 @@ _DECIDES = {
 """Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
 
 
+_BY_THEMSELVES = r"(?!spec\.).*|spec\.(?:weight|tags.*|template\.metadata.*)"
+
+
 class Coverage(NamedTuple):
     """The objects of a run as the clusters get them, and the values of them that are not known.
 
@@ -66,6 +69,8 @@ def cover(report: Report) -> Coverage:
 
 
 _GAINS = "may have more fields, which template code prints"
+_CONDITIONAL = "depends on a condition of the template"
+_REPEATED = "depends on a loop of the template"
 _UNCLAIMED = "is only patched here, and no kustomization.yaml in its folder or above names it"
 
 
@@ -79,10 +84,7 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
         yield _unknown(obj, "spec", obj.name_node, True, _UNCLAIMED)
     if obj.of_values:
         yield _unknown(obj, "spec", obj.name_node, True, CHART_ELSEWHERE)
-    if obj.source.masked:
-        for field, _, at in list_gaining(obj.node, obj.document):
-            if _decides(obj.kind, field):
-                yield Gap(Span(obj.source, at, at), "field", _GAINS, True, object=obj, subject=field)
+    yield from _template_fields(obj)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -101,15 +103,34 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
             yield _unknown(obj, field, node, not known and _decides(obj.kind, field))
 
 
+def _template_fields(obj: Object) -> Iterator[Gap]:
+    """Yield what template code decides on: fields in a condition or a loop, and those that it prints."""
+    for field, value, at, is_loop in list_conditional(obj.node, obj.document):
+        if value.value is not UNKNOWN and _may_matter(obj.kind, field):
+            reason = _REPEATED if is_loop else _CONDITIONAL
+            yield Gap(Span(obj.source, at, at), "field", reason, True, object=obj, subject=field)
+    if obj.source.masked:
+        for field, _, at in list_gaining(obj.node, obj.document):
+            if _decides(obj.kind, field):
+                yield Gap(Span(obj.source, at, at), "field", _GAINS, True, object=obj, subject=field)
+
+
 def _decides(kind: str, field: str) -> bool:
     import re
 
     return kind in _DECIDES and re.fullmatch(_DECIDES[kind], field) is not None
 
 
+def _may_matter(kind: str, field: str) -> bool:
+    """Whether it matters if an object has a field: labels, tags and a weight are judged by themselves."""
+    import re
+
+    return kind in _DECIDES and re.fullmatch(_BY_THEMSELVES, field) is None
+
+
 def _excerpt_of(field: Gap) -> str:
     """What is written in the place of a value that is not known; empty where no value stands there."""
-    if field.reason in (_UNCLAIMED, _GAINS, CHART_ELSEWHERE):
+    if field.reason in (_UNCLAIMED, _GAINS, _CONDITIONAL, _REPEATED, CHART_ELSEWHERE):
         return ""
     at = field.at
     text = " ".join(at.source.text[at.start : at.end].split())

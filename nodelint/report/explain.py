@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
-from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
-from nodelint.model.finding import find_object_place, label_of
+from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import ARCH
 from nodelint.model.messages import short
 from nodelint.model.providers import providers_key
@@ -22,79 +21,22 @@ from nodelint.model.releases import fixed_for, judged_as
 from nodelint.report.explain_facts import (
     age,
     described,
-    facts_json,
-    image_json,
     passed_over,
-    pool_json,
     why_passed,
     zones,
 )
 from nodelint.report.explain_types import (
-    TypeRows,
-    launch_order,
     min_value_lines,
     overlay_lines,
     rare_types,
     type_table,
 )
-from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
 
-VERSION = 1
-"""The version of the JSON that `explain_json` gives."""
-
 _PASSED = 10
 """How many images that are passed over are shown."""
-
-
-def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
-    """The answer as plain data, to be written as JSON.
-
-    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
-    elements of `requirements` stand in the order written, labels of the template after the requirements.
-    `facts` are those behind the resolutions.
-    """
-    rows = TypeRows()
-    return {
-        "version": VERSION,
-        **facts_json(facts),
-        "nodePools": [_pool_json(resolution, rows) for resolution in resolutions],
-    }
-
-
-def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
-    pool, catalog = resolution.pool, resolution.catalog
-    ref = pool.class_ref
-    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
-    return {
-        "name": pool.name if isinstance(pool.name, str) else None,
-        "path": find_object_place(pool)[0],
-        **({"with": label} if (label := label_of(pool.source)) else {}),
-        "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
-        "images": [_image_json(image) for image in resolution.images.images],
-        "instanceTypes": rows.list_types(resolution),
-        "launchOrder": launch_order(resolution),
-        "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
-        "requirements": [
-            {
-                "key": providers_key(line.key, pool.provider),
-                "operator": line.operator,
-                "values": list(line.values),
-                "removed": line.removed,
-                "removedAlone": line.removed_alone,
-            }
-            for line in resolution.lines
-        ],
-        **({"nodeOverlays": list(resolution.overlay_names)} if resolution.overlay_names else {}),
-        **dict(pool_json(resolution)),
-    }
-
-
-def _image_json(image: Image) -> dict[str, Any]:
-    requested = {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
-    return requested if image.found is None else {**requested, **image_json(image.found)}
 
 
 def explain_text(
@@ -260,6 +202,10 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
     if not candidates:
+        newer = resolution.perhaps_newer
+        if newer is not None:
+            yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
+            return
         yield f"=> none of {total} meets the requirements"
         yield from _why_none(resolution, width)
         return

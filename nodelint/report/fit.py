@@ -220,6 +220,8 @@ def _headline(fit: WorkloadFit) -> str:
         return "no NodePool takes it; a node group may"
     if not taking and fit.admission is not None:
         return "no pool takes it as it is written; what the API server adds lets it in"
+    if not taking and fit.newer_types is not None:
+        return "not known: no known instance type holds it, and a newer one may"
     if not taking:
         return say_all_clear("fit", [fit.unread_pool] if fit.unread_pool is not None else ())
     same = _names_of_several(fit)
@@ -251,6 +253,8 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
             words += f", from {small[1]} at ${small[0]:,.4f}/h"
         if not pool.exact:
             words += " (as far as is known)"
+        elif verdict.preferences_open:
+            words += " (at most: `preferencePolicy` is not known)"
         yield from wrap(words, width, "  ", "       ")
         return
     yield from wrap(f"no   {name}: {refusal.message}", width, "  ", "       ")

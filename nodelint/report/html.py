@@ -18,7 +18,7 @@ from nodelint.model.finding import SEVERITIES, span_of, written_place
 from nodelint.model.messages import counted
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
-from nodelint.report.plan_page import escaped, html_page
+from nodelint.report.plan_page import escaped, html_page, inline_code
 from nodelint.report.run_info import headline, shown_path
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PAGE, rule_page
@@ -50,28 +50,20 @@ article{border:1px solid var(--line);border-left:.3rem solid;border-radius:.4rem
 article p{margin:.25rem 0;overflow-wrap:anywhere}
 th.number,td.number{text-align:right;padding:.35rem 0 .35rem .6rem;white-space:nowrap;
 font-variant-numeric:tabular-nums}
-main>h2{margin-top:1.5rem}
+main>h2{margin:1.5rem 0 .25rem}
 @media(max-width:40rem){th,td{padding-right:.4rem}th.number,td.number{padding-left:.55rem;padding-right:0;font-size:.75rem}}
 """
 
 
 def render(report: Report, run: Run) -> str:
     """Return the page: the verdict, a table of all objects, the findings, and what was not judged."""
-    lead = _inline(_sentence(headline(report, run.files, run.unread)))
+    lead = inline_code(_sentence(headline(report, run.files, run.unread)))
     body = f"{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
     return html_page("nodelint check", lead, body, _OWN_STYLE)
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _inline(text: str) -> str:
-    """Return a message as HTML. Text between backticks becomes code; unpaired backticks stay."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return escaped(text)
-    return "".join(f"<code>{escaped(part)}</code>" if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
 def _place(span: Span, run: Run) -> str:
@@ -146,10 +138,10 @@ def _finding(group: FindingGroup, run: Run) -> str:
     first = group.first_line[0]
     extent = f" ({group.extent})" if group.extent else ""
     messages = "".join(
-        f"<p><span class=word>{result.severity}</span> {_inline(result.message)}{escaped(extent)}</p>"
+        f"<p><span class=word>{result.severity}</span> {inline_code(result.message)}{escaped(extent)}</p>"
         for result in group.first_line
     )
-    advice = "".join(f"<p>{_inline(line)}</p>" for line in first.finding.advice)
+    advice = "".join(f"<p>{inline_code(line)}</p>" for line in first.finding.advice)
     return (
         f"<article class={first.severity}>{messages}"
         f"<p class=quiet><code>{escaped(_place(first.span, run))}</code> {_rule(first)}</p>"
@@ -195,12 +187,12 @@ def _fix(group: FindingGroup) -> str:
     edits = tuple(dict.fromkeys(edit for result in group.first_line for edit in result.finding.edits))
     how = "fix (safe)" if first.safety == "safe" else f"fix (unsafe: {describe_unsafe_fix(first)})"
     lines = fix_lines(edits, first.span.source, PAGE, "shown by `nodelint check --diff`")
-    return f"<p>{_inline(how)}</p>{_diff(lines)}"
+    return f"<p>{inline_code(how)}</p>{_diff(lines)}"
 
 
 def _suggestions(result: Result) -> str:
     return "".join(
-        f"<p>suggestion: {_inline(suggestion.name)}</p>"
+        f"<p>suggestion: {inline_code(suggestion.name)}</p>"
         f"{_diff(fix_lines(suggestion.edits, result.span.source, PAGE, 'shown by --format json'))}"
         for suggestion in result.finding.suggestions
     )
@@ -235,7 +227,7 @@ def _unjudged(report: Report, run: Run) -> str:
     rows += _summary(report, run)
     if not rows:
         return ""
-    items = "".join(f"<li>{_inline(row)}</li>" for row in rows)
+    items = "".join(f"<li>{inline_code(row)}</li>" for row in rows)
     return f"<section><h2 class=folder>Not judged, and basis of the check</h2><ul>{items}</ul></section>"
 
 

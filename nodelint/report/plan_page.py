@@ -16,7 +16,7 @@ body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,sa
 main{max-width:62rem;margin:0 auto;padding:1.5rem 1rem 4rem}
 h1{font-size:1.5rem;margin:0 0 .5rem}h2{font-size:1.25rem;margin:0;overflow-wrap:anywhere}
 h3{font-size:1rem;margin:1.5rem 0 .5rem}h4{margin:0 0 .5rem;font-size:.875rem;color:var(--quiet)}
-code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
+code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}td code{overflow-wrap:break-word}
 .lead{margin:0;font-size:1.125rem}.quiet{color:var(--quiet);font-size:.875rem;margin:.25rem 0}
 .sign{font-family:ui-monospace,monospace;color:var(--quiet);white-space:pre}
 .index{list-style:none;margin:1rem 0;padding:0;border-top:1px solid var(--line)}
@@ -83,3 +83,11 @@ def html_page(title: str, lead: str, body: str, own_style: str = "", has_script:
 def escaped(text: object) -> str:
     """Return plain text as HTML."""
     return escape(printable(str(text)))
+
+
+def inline_code(text: str) -> str:
+    """Return a message as HTML. Text between backticks becomes code; unpaired backticks stay."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escaped(text)
+    return "".join(f"<code>{escaped(part)}</code>" if n % 2 else escaped(part) for n, part in enumerate(parts))

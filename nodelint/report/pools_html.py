@@ -17,7 +17,7 @@ from nodelint.model.money import HOURS_A_MONTH, dollars
 from nodelint.model.providers import providers_key
 from nodelint.report.explain_facts import zones
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.plan_page import escaped, html_page
+from nodelint.report.plan_page import escaped, html_page, inline_code
 from nodelint.report.pools_page import POOLS_STYLE
 from nodelint.report.price_chart import SHAPES, Point, price_chart
 
@@ -104,7 +104,7 @@ def _workload(fit: WorkloadFit) -> str:
     else:
         taken = "no pool that is known for certain" if fit.possible else "no pool"
     if not fit.decided:
-        taken += f"<br><span class=quiet>not decided: {escaped(short(fit.unknown[0].reason, 160))}</span>"
+        taken += f"<br><span class=quiet>not decided: {inline_code(short(fit.unknown[0].reason, 160))}</span>"
     refused = [verdict for verdict in fit.verdicts if verdict.refusal is not None] if fit.ignored is None else []
     why = "".join(map(_refusal, refused[:6]))
     why += f"<div class=quiet>and {len(refused) - 6:,} more</div>" if len(refused) > 6 else ""
@@ -125,7 +125,7 @@ def _refusal(verdict: PoolVerdict) -> str:
     text = explanation.text if explanation is not None else refusal.message
     places = ", ".join(dict.fromkeys(place_line(node) for node in refusal_places(refusal, explanation)))
     where = _code(places) if places else ""
-    return f"<div><b>{escaped(verdict.pool.name)}</b>: {escaped(short(text, 240))} {where}</div>"
+    return f"<div><b>{escaped(verdict.pool.name)}</b>: {inline_code(short(text, 240))} {where}</div>"
 
 
 def _cost(cost: FleetCost | None) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _cost(cost: FleetCost | None) -> Iterator[str]:
         ]
     lines = [*(f"Not counted: {reason}" for reason in cost.not_counted), prices_text(cost)]
     lines += map(_sentence, cost.notes)
-    notes = "".join(f"<p class=quiet>{escaped(line)}</p>" for line in lines)
+    notes = "".join(f"<p class=quiet>{inline_code(line)}</p>" for line in lines)
     yield f"<section class=pool><h2>Cost</h2>{''.join(parts)}{notes}</section>"
 
 
@@ -194,11 +194,11 @@ def _pool(number: int, resolution: Resolution) -> str:
     parts = [
         f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{escaped(_types_left(resolution))}</p>",
         f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{_code(place)}</p>",
-        f"<h3>What each line leaves</h3>{_funnel(resolution)}",
+        f"<h3>Instance types left after each line</h3>{_funnel(resolution)}",
         *_charts(resolution),
         _zones(resolution),
         *_cheapest(resolution),
-        *(f"<p class=quiet>Not known: {escaped(fact.reason)}</p>" for fact in resolution.unknown[:6]),
+        *(f"<p class=quiet>Not known: {inline_code(fact.reason)}</p>" for fact in resolution.unknown[:6]),
     ]
     return f'<section class="pool {tone}" id="pool-{number}">{"".join(parts)}</section>'
 
@@ -259,7 +259,7 @@ def _size(label: str | None) -> float:
 def _zones(resolution: Resolution) -> str:
     found = zones(resolution)
     if not found:
-        return "<h3>Zones</h3><p class=quiet>Known to AWS only: `nodelint refresh` asks.</p>"
+        return "<h3>Zones</h3><p class=quiet>Only AWS knows the zones: run <code>nodelint refresh</code>.</p>"
     rows = "".join(
         f"<tr><td>{escaped(zone.name)}</td><td>{zone.left:,}</td>"
         f"<td>{'not known' if zone.free is None else f'{zone.free:,}'}</td></tr>"

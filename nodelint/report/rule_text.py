@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.report.style import TextStyle, cells, wrapped
-from nodelint.rule.definition import PROFILES, SUBJECTS, Rule, source_link
+from nodelint.rule.classification import PROFILES, SUBJECTS
+from nodelint.rule.definition import Rule, source_link
 
 TYPE_CHECKING = False
 

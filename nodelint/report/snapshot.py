@@ -59,7 +59,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
         passes = new[questions[0]].transient
         rules = [name for name, kinds in needs.items() if kind in kinds]
         costs = f"; will be skipped: {', '.join(rules)}" if rules else ""
-        costs = "; costs are reckoned without them" if kind in PRICE_KINDS else costs
+        costs = "; costs are computed without them" if kind in PRICE_KINDS else costs
         many = f" ({len(questions):,} questions)" if len(questions) > 1 else ""
         lines.append(f"  not answered: {WORDS[kind]}{many}: {why}{', which may pass' if passes else ''}{costs}")
     return "\n".join(map(printable, lines))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -16,8 +15,7 @@ from nodelint.rule.object_relations import ObjectRelations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any, TypeVar
 
     from nodelint.apiserver import SchemaProblem, Schemas
@@ -29,19 +27,18 @@ if TYPE_CHECKING:
     from nodelint.fit.pools import Policies
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.forms.helm.templates import Templates
-    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.karpenter.controller.problem import ControllerProblem
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.model.cluster_objects import Workload
-    from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.releases import Version
     from nodelint.releases.release_choice import Chosen
     from nodelint.releases.settings import ControllerFacts
     from nodelint.rule.node_overlays import RunOverlays
+    from nodelint.rule.run_files import RunFiles
     from nodelint.rule.target import Target
-    from nodelint.text import Node, Source
+    from nodelint.text import Node
 
     AnyObject = TypeVar("AnyObject", bound=Object)
 
@@ -75,7 +72,6 @@ class Context(ObjectRelations):
         super().__init__(objects, target, foreign, context_count)
         self.kubernetes = target.kubernetes
         self.facts = target.facts
-        self.files: Sequence[Source] = ()
         self.rule_names: Collection[str] = dict.fromkeys(rule_names)
         self.former_names = former_names
         self.strict = strict
@@ -88,10 +84,6 @@ class Context(ObjectRelations):
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
         self._tree: Tree | None = None
-        self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
-        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
-        self._classes_of: dict[int, list[EC2NodeClass]] | None = None
-        self._below: dict[type[Object], dict[str, list[Any]]] = {}
 
     @property
     def today(self) -> int | None:
@@ -219,67 +211,11 @@ class Context(ObjectRelations):
         )
 
     @cached_property
-    def installs(self) -> Sequence[ControllerInstall]:
-        """How the files of the repository install the controller, in every form, with the values of its chart."""
-        if self._target.stated is not None:
-            return self._target.stated().installs
-        from nodelint.inventory.controller_installs import find_installs
+    def run_files(self) -> RunFiles:
+        """What a rule about a file may ask of the other files of the run, and of those beside them."""
+        from nodelint.rule.run_files import RunFiles
 
-        return find_installs(self.files)
-
-    def installs_in(self, source: Source) -> Sequence[ControllerInstall]:
-        """Return the installations of which a file holds a part."""
-        return self._installs_by_path.get(source.path, ())
-
-    @cached_property
-    def _installs_by_path(self) -> Mapping[str, list[ControllerInstall]]:
-        return _group((path, install) for install in self.installs for path in install.paths)
-
-    @property
-    def files_around(self) -> Sequence[Source]:
-        """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
-        stated = self._target.stated
-        return self.files if stated is None else (*self.files, *stated().others)
-
-    def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
-        """Return the objects of a class below the nearest folder around a file that holds any."""
-        if kind not in self._below:
-            found = (obj for obj in self.objects if isinstance(obj, kind))
-            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
-        below = self._below[kind]
-        return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
-
-    @property
-    def files_of_run(self) -> Sequence[Source]:
-        """The files of the run as they are written, also for a rule about what is rendered of them."""
-        stated = self._target.stated
-        return self.files if stated is None else stated().files
-
-    def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
-        """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.
-
-        Rules about a file ask it of all the others, so that it is looked for once.
-        """
-        found = self._matches.get((pattern, around))
-        if found is None or found[0] is not self.files:
-            files = self.files_around if around else self.files
-            found = self._matches[pattern, around] = self.files, any(pattern.search(file.text) for file in files)
-        return found[1]
-
-    def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
-        """Return the EC2NodeClasses that a file holds."""
-        if self._classes_of is None:
-            self._classes_of = _group((id(obj.source), obj) for obj in self.objects if isinstance(obj, EC2NodeClass))
-        return self._classes_of.get(id(source), ())
-
-    @property
-    def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
-        from nodelint.forms.terraform.terraform_trace import TerraformBlocks
-
-        if self._terraform is None or self._terraform[0] is not self.files:
-            self._terraform = self.files, TerraformBlocks(self.files)
-        return self._terraform[1]
+        return RunFiles(self, self._target.stated)
 
     @property
     def recording(self) -> bool:
@@ -301,6 +237,10 @@ class Context(ObjectRelations):
                 (node_class, facts, images, self.facts),
                 lambda: resolve(pool, node_class, self.catalog, self.karpenter, self.kubernetes, why, facts, images),
             )
+            if not found.candidates and self.has_old_types:
+                from nodelint.karpenter.newer_types import list_perhaps_new
+
+                found = found.with_unknown(list_perhaps_new(pool, self.catalog))
             self._resolutions[id(pool)] = found
         return found
 
@@ -446,19 +386,3 @@ class Context(ObjectRelations):
             found = check(obj, self.karpenter)
             self._controller[id(obj)] = found
         return found
-
-
-def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
-
-
-def _folders_around(path: str) -> Iterator[str]:
-    """Yield the folders around a file, the nearest first, the one that holds all last: empty for relative paths."""
-    folder = os.path.dirname(path)
-    while folder and folder != os.path.dirname(folder):
-        yield folder
-        folder = os.path.dirname(folder)
-    yield folder

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.rule.clusters import NamelessClasses
     from nodelint.rule.target import Target
+    from nodelint.text import Source
 
 
 class ObjectRelations(ABC):
@@ -29,6 +30,7 @@ class ObjectRelations(ABC):
         self._judged = len(objects) - context_count
         self._target = target
         self.karpenter = target.karpenter
+        self.files: Sequence[Source] = ()
         self._class_of: dict[int, EC2NodeClass | None] = {}
         self._launching: dict[tuple[tuple[object, ...], str], list[NodePool]] = {}
 

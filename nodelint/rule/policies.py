@@ -18,8 +18,9 @@ from nodelint.model.finding import SEVERITIES, Finding, Severity
 from nodelint.model.gap import Findings, Skip
 from nodelint.model.keys import ARCH, FAMILY, SIZE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.rule.classification import GROUPS, Group
 from nodelint.rule.context import Context
-from nodelint.rule.definition import GROUPS, Group, Rule
+from nodelint.rule.definition import Rule
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.text.nodes import UNKNOWN, Document, MappingEntry, Node, Position, Scalar, SourceText, UnknownValue
+    from nodelint.text.nodes import Document, MappingEntry, Node, Position, Scalar, SourceText
     from nodelint.text.rereading import read_alone, reread, reread_document
     from nodelint.text.source import Source
+    from nodelint.text.unknown_value import UNKNOWN, UnknownValue
 
 __all__ = [
     "UNKNOWN",
@@ -32,12 +33,10 @@ __all__ = [
     "reread_document",
 ]
 
-_NODES = (
-    *("UNKNOWN", "Document", "MappingEntry", "Node", "Position"),
-    *("Scalar", "SourceText", "UnknownValue"),
-)
+_NODES = ("Document", "MappingEntry", "Node", "Position", "Scalar", "SourceText")
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
+    **dict.fromkeys(("UNKNOWN", "UnknownValue"), "nodelint.text.unknown_value"),
     **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
     "Source": "nodelint.text.source",
 }

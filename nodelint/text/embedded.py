@@ -26,7 +26,22 @@ from nodelint.text.embedded_text import unescape_in_place
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.yaml import jsonpatch
 
-_TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template", *TABLE.templates)
+_TEMPLATES = (
+    *(
+        ".tpl",
+        ".tmpl",
+        ".gotmpl",
+        ".gomplate",
+        ".j2",
+        ".jinja",
+        ".jinja2",
+        ".envsubst",
+        ".template",
+        ".erb",
+        ".mustache",
+    ),
+    *(".in", *TABLE.templates),
+)
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
 """Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
 _HOSTS = {

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.text.unknown_value import UnknownValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, ClassVar, Final, Literal
+    from typing import Any, ClassVar, Literal
 
     from nodelint.text.syntax_errors import SyntaxProblem
 
@@ -21,16 +22,6 @@ else:
     Kind = Style = str
 
 
-class UnknownValue:
-    """The value of a scalar that holds a placeholder. There is one: `UNKNOWN`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "unknown"
-
-
-UNKNOWN: Final = UnknownValue()
 Scalar = str | int | float | bool | None | UnknownValue
 
 

@@ -327,6 +327,37 @@ def branches(text: str, start: int, end: int) -> list[BranchSpan]:
     return sorted(found, key=lambda branch_span: branch_span.start)
 
 
+_PAIRED = (
+    r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?P<word>if|unless|with|range|for|end(?!s\w)\w*)\b"
+    r"|\{%[-+]?\s*(?P<other>macro|raw|call|filter|block)\b|\{\{[-~]?\s*(?P<go>define|block)\b"
+    r"|<%-?[^%\n]*\b(?P<each>do)\b|\{\{(?P<section>[#^])|\{\{(?P<end>/)(?!\*)"
+)
+_LOOPS = frozenset({"range", "for", "do", "#"})
+
+
+class TemplateBlock(NamedTuple):
+    """A condition (`is_loop` is False) or a loop of a template: where it begins and where its end stands."""
+
+    start: int
+    end: int
+    is_loop: bool
+
+
+def list_blocks(text: str, start: int, end: int) -> list[TemplateBlock]:
+    """Return the conditions and loops of a template that begin and end between two places, in their order."""
+    found: list[TemplateBlock] = []
+    open_: list[tuple[int, str]] = []
+    for match in re.compile(_PAIRED).finditer(text, start, end):
+        word = match[match.lastgroup or 0]
+        if not word.startswith(("end", "/")):
+            open_.append((match.start(), "" if match.lastgroup in ("other", "go") else word))
+        elif open_:
+            begin, opened = open_.pop()
+            if opened:
+                found.append(TemplateBlock(begin, match.start(), opened in _LOOPS))
+    return sorted(found)
+
+
 def unmask(value: str, masked: str, original: str) -> str:
     """Return a block scalar's value with the characters put back that `masked` has a `MASK` for.
 

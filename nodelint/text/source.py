@@ -231,6 +231,12 @@ class Source(SourceText):
         if text.startswith("\ufeff"):  # libyaml passes over it uncounted
             raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
         self._hold_to_kubectl(text, begin)
+        if "#@" in text and (code := re.search(_YTT, text)) is not None:
+            self.documents.append(Document(None, begin, end, len(self.documents)))
+            self.set_aside.append(
+                SyntaxProblem(begin + code.start(1), "a template of ytt, whose values are comments")
+            )
+            return
         templated = False
         try:
             roots = compose(self, text, begin, masked=False)
@@ -324,6 +330,10 @@ _OURS = (
 )
 _OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
+_YTT = (
+    r"(?m)(?:^|[\s:])(#@(?:[ \t]*(?:load\(|data\.|if[ /]|for[ /]|def[ /]|end\b)|(?:overlay|data|schema|ytt|yaml)/))"
+)
+"""Code of ytt, of which YAML sees nothing."""
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 
 

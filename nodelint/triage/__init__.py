@@ -13,6 +13,7 @@ from typing import Literal
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.engine import Report
+from nodelint.model.kubectl_errors import explain_failure, is_failed_read
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
@@ -166,9 +167,11 @@ def _of_text(tee: _Tee, release: Version | None) -> Triage:
             f"is a table of `kubectl get {kind}`, which has no reasons: "
             f"`kubectl get {kind} -o yaml | nodelint triage -` reads them"
         )
+    text = "".join(tee.text())
     found, unread, has_message = of_text(tee.text())
-    if not has_message:
-        raise NoLog(_NOTHING)
+    if not has_message or is_failed_read(text):
+        failure = explain_failure(text)
+        raise NoLog(_NOTHING if failure is None else f"holds no log: {failure}")
     return _of_entries(found, unread, release)
 
 

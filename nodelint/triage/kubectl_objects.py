@@ -105,7 +105,7 @@ def event(kind: str, name: str, space: str, reason: str, message: str, warns: bo
     turned = _transition(message, known or "", name, number)
     if turned is not None:
         return turned
-    scheduler = reason == "FailedScheduling" and not message.startswith("Failed to schedule pod")
+    scheduler = reason == "FailedScheduling" and known == "Pod" and not message.startswith("Failed to schedule pod")
     if known is None or scheduler or (known in ("Pod", "Node") and reason not in _REASONS):
         return None
     about: dict[str, Any] = {known: {"name": name, "namespace": space if known == "Pod" else ""}}
@@ -158,7 +158,7 @@ _REASONS = frozenset(
     | {"TerminationGracePeriodExpiring", "SpotInterrupted", "TerminatingOnInterruption", "NodeRepairBlocked"}
     | {"AwaitingVolumeDetachment", "CapacityReservationInstanceInterrupted", "WaitingOnNodeClaimTermination"}
     | {"InsufficientCapacityError", "NodeClassNotReady", "UnregisteredTaintMissing", "FailedConsistencyCheck"}
-    | {"NoCompatibleInstanceTypes"}
+    | {"NoCompatibleInstanceTypes", "InvalidDoNotDisruptAnnotation"}
 )
 
 

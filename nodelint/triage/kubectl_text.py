@@ -21,7 +21,7 @@ _HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
 _KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
 _STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^(?!panic: )[\w./-]+: [\w{\["]""")
 # What Terraform frames an error with, and what it, helm and kubectl begin one with.
-_FRAME = re.compile(r"^[\s│╷╵]*(?:Error: )?")
+_FRAME = re.compile(r"^[\s│╷╵]*(?:[Ee]rror: )?")
 
 
 def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 _SYSTEM = "kube-system"
 
 _UNSAID = (
-    "What no file tells: how busy pods are, nodes that are nominated for pods right now, what changes between two"
-    " loops of the controller, spot prices, capacity that is short, and limits of volumes on a node. Multi-node"
-    " consolidation takes nodes that are equal in its order one way or another in each loop: of many, four are tried."
+    "A dump does not show: how busy pods are, which nodes are nominated for pods right now, what changes between two"
+    " loops of the controller, spot prices, which capacity is short, and how many volumes a node can attach. If nodes"
+    " are equal in the order of multi-node consolidation, that order changes from loop to loop: nodelint tries four."
 )
 
 
@@ -157,7 +157,7 @@ class _Examiners:
         launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
         recent = (state for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
         recent_ids = frozenset(id(state) for state in recent)
-        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored)
+        fleet = Fleet(cluster, launch, known.release, recent_ids, known.policies.preferences_ignored is True)
         facts = Facts(known.spot_to_spot, known.unresolved, tuple(_missing(self._dump, known.complete_kinds)))
         consolidation = Consolidation(self._rules, fleet, facts)
         return Examiner(self._rules, consolidation, self._events, known.places, frozenset(own))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME
-from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY, SPREAD
+from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, SPREAD
 from nodelint.model.requirement import normalize
 from nodelint.why.values import Plain, listed, mapping, mappings, meets, text, whole
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.model.kubectl_errors import explain_failure
 from nodelint.text.yaml.held_yaml import hold
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.values import Plain, listed, mapping, text
@@ -89,6 +90,9 @@ def read_dump(texts: Iterable[tuple[str, str]]) -> Dump:
     events: list[Plain] = []
     repeated = skipped = 0
     for path, written in texts:
+        failure = explain_failure(written) if "apiVersion" not in written else None
+        if failure is not None:
+            raise ValueError(f"{path}: {failure}")
         for obj in _objects(_documents(path, written)):
             kind, meta = text(obj.get("kind")), mapping(obj.get("metadata"))
             name = text(meta.get("name"))
@@ -147,6 +151,9 @@ def _any_yaml(path: str, written: str) -> list[Any]:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{mark.line + 1}:{mark.column + 1}: " if mark is not None else ""
+        failure = explain_failure(written)
+        if failure is not None:
+            raise ValueError(f"{path}: {failure}") from None
         raise ValueError(f"{path}:{where or ' '}neither JSON nor YAML: {_brief(error)}") from None
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import TOLERATES_ALL, HostPort, Pod, Toleration, add_requests
+from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, Toleration
+from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY
+from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY
 from nodelint.why.constraints import Constraint
 from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.label_index import ConstraintIndex, PodIndex
@@ -18,7 +18,8 @@ from nodelint.why.state import NodeState, node_label
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.fit.pods import HostPort, Pod
+    from nodelint.fit.pod_terms import HostPort
+    from nodelint.fit.pods import Pod
 
 
 class NewNode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from nodelint.fit.pods import ANTI_AFFINITY
+from nodelint.fit.pod_terms import ANTI_AFFINITY
 from nodelint.why.constraints import Constraint
 from nodelint.why.label_index import ConstraintIndex, PodIndex
 from nodelint.why.pods import ClusterPod

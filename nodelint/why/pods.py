@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
-from nodelint.fit.pods import Toleration
+from nodelint.fit.pod_terms import Toleration
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
 from nodelint.why.values import Plain, later, mapping, mappings, moment, text, texts

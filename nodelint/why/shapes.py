@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.pods import AFFINITY, ANTI_AFFINITY, LabelExpression, Pod, Toleration
+from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, LabelExpression, Toleration
+from nodelint.fit.pods import Pod
 from nodelint.fit.volumes import VolumePlace
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.releases import Version

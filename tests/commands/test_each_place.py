@@ -13,7 +13,8 @@ from nodelint.cli import cli as main
 from nodelint.lint.engine import LintRequest, Report, Selection, lint
 from nodelint.lint.results import each_place, once_in_a_run
 from nodelint.model.releases import NEWEST, Version
-from nodelint.rule.definition import GROUPS, Rule
+from nodelint.rule.classification import GROUPS
+from nodelint.rule.definition import Rule
 from nodelint.rule.target import Target
 from nodelint.text import Source
 from tests.manifests import nodeclass, nodepool

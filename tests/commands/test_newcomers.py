@@ -46,6 +46,53 @@ def test_an_empty_pipe_is_no_all_clear(nodelint: Run, tmp_path: Path, arguments:
     assert done.stderr.startswith("nodelint: standard input is empty: run the command in front of the pipe alone")
 
 
+FORBIDDEN = (
+    'Error from server (Forbidden): nodepools.karpenter.sh is forbidden: User "x" cannot list resource "nodepools"'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('error: the server doesn\'t have a resource type "nodepools"', "the cluster has no CRDs of Karpenter"),
+        ("Unable to connect to the server: dial tcp 127.0.0.1:6443: refused", "kubectl does not reach the cluster"),
+        ("The connection to the server localhost:8080 was refused", "kubectl does not reach the cluster"),
+        (FORBIDDEN, "your user needs get and list on nodepools.karpenter.sh"),
+        (f"{POOL}{FORBIDDEN}", "not all objects are on standard input: kubectl failed with"),
+        ("error: You must be logged in to the server (Unauthorized)", "log in to the cluster again"),
+        ("NAME      NODECLASS   NODES   READY   AGE\ndefault   default     3       True    10d", "add `-o yaml`"),
+        ("No resources found", "the cluster has none"),
+        ("hello world", "standard input holds no Kubernetes object: run the command in front of the pipe alone"),
+    ],
+)
+@pytest.mark.parametrize("command", [["check"], ["plan", "--old", "."], ["explain"], ["hash"], ["fit"]], ids=" ".join)
+def test_a_pipe_without_objects_is_no_all_clear(
+    nodelint: Run, tmp_path: Path, command: list[str], text: str, advice: str
+) -> None:
+    done = nodelint(*command, "-", stdin=f"{text}\n")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert advice in done.stderr
+
+
+@pytest.mark.parametrize("text", ["kind: List\napiVersion: v1\nitems: []\n", '{"apiVersion": "v1", "kind": "Pod"}'])
+def test_a_pipe_with_other_objects_has_nothing_to_check(nodelint: Run, tmp_path: Path, text: str) -> None:
+    done = nodelint("check", "-", stdin=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Nothing to check")
+
+
+@pytest.mark.parametrize("command", ["triage", "why"])
+@pytest.mark.parametrize(
+    "text",
+    [FORBIDDEN, 'Error from server (NotFound): deployments.apps "karpenter" not found'],
+    ids=["refused", "absent"],
+)
+def test_an_error_of_kubectl_is_no_log_and_no_dump(nodelint: Run, tmp_path: Path, command: str, text: str) -> None:
+    done = nodelint(command, "-", stdin=f"{text}\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "kubectl failed with `Error from server" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -127,6 +174,7 @@ WRONG = {
     "fit --format markdwn": "did you mean `markdown`?",
     "completion bsh": "did you mean `bash`?",
     "hash --live kubctl": "did you mean `kubectl`?",
+    "check --select ALLL": "did you mean `all`?",
     "check --select imges": "did you mean `images`?",
     "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
     "check --isolated --config a.yaml": "--isolated and --config exclude each other",

@@ -115,7 +115,7 @@ def test_without_permission_a_line_says_so_and_the_rest_is_kept(
     done = run("refresh", "--region", REGION, "--fresh")
     assert done.exit_code == expected, "no rule needs a price"
     lines = [line for line in done.stdout.splitlines() if "not answered" in line and "prices" in line]
-    assert len(lines) == 2 and all(line.endswith("costs are reckoned without them") for line in lines), done.stdout
+    assert len(lines) == 2 and all(line.endswith("costs are computed without them") for line in lines), done.stdout
     assert "pricing:GetProducts" in lines[0] and "ec2:DescribeSpotPriceHistory" in lines[1]
     assert "2 found" in next(line for line in done.stdout.splitlines() if "subnets" in line)
     found = cost(run)

@@ -13,8 +13,9 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.finding import Edit, PendingEdits, join_edits, pending_by_source
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import findings_text
+from nodelint.rule.classification import PROFILES
 from nodelint.rule.context import Context
-from nodelint.rule.definition import PROFILES, Rule
+from nodelint.rule.definition import Rule
 from nodelint.rule.examples import examples
 from nodelint.text import Node, Source
 from tests.manifests import nodepool

@@ -35,7 +35,7 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("expected", "is_found"),
+    ("expected", "has_match"),
     [
         ("nodeSelector: {team: web}", True),
         ("nodeSelector: {team: batch}", False),
@@ -54,9 +54,9 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
         ("nodeSelector: {team: '{{ team }}', karpenter.sh/nodepool: none}", True),
     ],
 )
-def test_what_cannot_be_is_told_and_nothing_else(here: Path, nodelint: Run, expected: str, is_found: bool) -> None:
+def test_what_cannot_be_is_told_and_nothing_else(here: Path, nodelint: Run, expected: str, has_match: bool) -> None:
     (here / "web.yaml").write_text(pod(expected))
-    assert bool(findings_of(nodelint)) == is_found
+    assert bool(findings_of(nodelint)) == has_match
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ ASKS = f"{SELECTS}\ncontainers: [{{name: a, image: a, resources: {{limits: {{%s:
 
 
 @pytest.mark.parametrize(
-    ("expected", "image", "other", "is_found"),
+    ("expected", "image", "other", "has_match"),
     [
         ("nvidia.com/gpu", STANDARD, False, True),
         ("cpu", STANDARD, False, False),
@@ -348,7 +348,7 @@ ASKS = f"{SELECTS}\ncontainers: [{{name: a, image: a, resources: {{limits: {{%s:
     ],
 )
 def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
-    tmp_path: Path, nodelint: Run, expected: str, image: str, other: bool, is_found: bool
+    tmp_path: Path, nodelint: Run, expected: str, image: str, other: bool, has_match: bool
 ) -> None:
     """`RequestedResourcesRegistered` of core's pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.1:132."""
     (tmp_path / ".git").mkdir()
@@ -362,4 +362,4 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
     found = [finding for finding in report["findings"] if finding["rule"] == "gpu-image-gap"]
     assert [finding["related"][1]["message"] for finding in found] == [
         "asks for GPUs, and no pool with a driver takes it"
-    ] * is_found
+    ] * has_match

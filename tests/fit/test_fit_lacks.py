@@ -93,14 +93,14 @@ spec:
 
 
 @pytest.mark.parametrize("requested", [(), ("--select", RULE), ("--profile", "strict")])
-@pytest.mark.parametrize(("count", "is_found"), [(8, True), (3, False)])
+@pytest.mark.parametrize(("count", "has_match"), [(8, True), (3, False)])
 def test_daemon_sets_count_whatever_rules_are_selected(
-    tmp_path: Path, nodelint: Run, requested: tuple[str, ...], count: int, is_found: bool
+    tmp_path: Path, nodelint: Run, requested: tuple[str, ...], count: int, has_match: bool
 ) -> None:
     small = "key: node.kubernetes.io/instance-type, operator: In, values: [t3a.small]"
     tree(tmp_path, pod(ASKS % "cpu: 100m"), small, daemons="---\n".join(DAEMON % number for number in range(count)))
     found = findings(nodelint, *requested)
-    assert bool(found) == is_found == (fit_json(nodelint)["possible"] is False)
+    assert bool(found) == has_match == (fit_json(nodelint)["possible"] is False)
     assert all("pods 9 with DaemonSets, t3a.small offers 8" in finding["message"] for finding in found)
 
 
@@ -254,14 +254,14 @@ def test_the_two_conditions_that_clash_are_named_with_their_lines(
 @pytest.mark.parametrize(
     ("requested", "lines", "way_out"),
     [
-        (ASKS % "cpu: '2'", (M7I, AMD), "add a type that holds it, such as `m7i.xlarge`, in `node.kubernetes.io/"),
+        (ASKS % "cpu: '2'", (M7I, AMD), "add a type that holds it, such as `m7i.xlarge`, to `node.kubernetes.io/"),
         (ASKS % "ephemeral-storage: 50Gi", (M7I,), "map a volume of 57Gi or more in `blockDeviceMappings`"),
         (
             "nodeSelector: {kubernetes.io/arch: arm64}",
             (AMD,),
-            "add `arm64` in `kubernetes.io/arch` of pool `default`",
+            "add `arm64` to `kubernetes.io/arch` of pool `default`",
         ),
-        ("nodeSelector: {topology.kubernetes.io/zone: eu-west-1c}", (M7I, ZONES), "add `eu-west-1c` in `topology."),
+        ("nodeSelector: {topology.kubernetes.io/zone: eu-west-1c}", (M7I, ZONES), "add `eu-west-1c` to `topology."),
         ("nodeSelector: {tier: front}", (M7I,), "add `tier: front` to the labels of the template of pool `default`"),
     ],
 )
@@ -271,6 +271,16 @@ def test_the_smallest_change_is_offered(
     tree(tmp_path, pod(requested), *lines)
     messages = [way["message"] for way in fit_json(nodelint)["suggestions"]]
     assert any(message.startswith(way_out) for message in messages), messages
+
+
+def test_a_pool_that_launches_nothing_says_which_requirements_exclude_each_other(
+    tmp_path: Path, nodelint: Run
+) -> None:
+    arm = AMD.replace("amd64", "arm64")
+    tree(tmp_path, pod(ASKS % "cpu: '1'"), "key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]", arm)
+    text = " ".join(nodelint("fit", ".").stdout.split())
+    assert "launches nothing for any pod: no type meets both `karpenter.k8s.aws/instance-family In [m5]` and" in text
+    assert "help: add `m6g` to `karpenter.k8s.aws/instance-family` of pool `default`" in text
 
 
 def test_disks_of_the_types_are_offered_where_they_are_large_enough(tmp_path: Path, nodelint: Run) -> None:

@@ -51,7 +51,7 @@ class Reads:
     """What a run opens of some files, and how often it makes an inventory."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.inventories = 0
+        self.inventories = self.builds = 0
         self._opened: Counter[tuple[int, int]] = Counter()
         real_open, real_os_open = builtins.open, os.open
 
@@ -76,7 +76,14 @@ class Reads:
             self.inventories += 1
             return read(*args, **options)
 
+        build = inventory.build
+
+        def count_build(*args: Any, **options: Any) -> inventory.Inventory:
+            self.builds += 1
+            return build(*args, **options)
+
         monkeypatch.setattr(inventory, "read_inventory", read_inventory)
+        monkeypatch.setattr(inventory, "build", count_build)
 
     def _count(self, handle: int) -> None:
         status = os.fstat(handle)
@@ -116,9 +123,32 @@ def test_each_file_of_both_sides_is_opened_once(
     write_files(tmp_path / "new", {name: text.replace("spott", "spot") for name, text in FORMS.items()})
     reads = Reads(monkeypatch)
     nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert reads.inventories == 2
     opened = reads.count_opened(tmp_path)
     assert set(opened.values()) == {1}, opened
     assert opened.keys() == {f"{side}/{name}" for side in ("old", "new") for name in FORMS}
+
+
+@pytest.mark.parametrize(
+    ("path", "word", "other", "builds"),
+    [
+        ("plain/pool.yaml", "spott", "spot", 3),
+        ("plain/pool.yaml", "spec:\n", "status: {}\n---\nkind: ConfigMap\ndata:\n", 4),
+        ("plain/app.yaml", "cpu: 1", "cpu: 2", 4),
+        ("overlay/pool.yaml", "spott", "spot", 4),
+        ("chart/values.yaml", "10", "20", 4),
+        ("tf/main.tf", "default = 10", "default = 20", 4),
+    ],
+)
+def test_workloads_that_nothing_changes_are_built_once_for_both_sides(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, word: str, other: str, builds: int
+) -> None:
+    assert word in FORMS[path]
+    write_files(tmp_path / "old", FORMS)
+    write_files(tmp_path / "new", {**FORMS, path: FORMS[path].replace(word, other)})
+    reads = Reads(monkeypatch)
+    nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert (reads.inventories, reads.builds) == (2, builds)
 
 
 def test_a_fix_opens_again_only_what_it_writes(

@@ -482,7 +482,7 @@ def test_pools_that_types_alone_part(check: Check, first: list[str], second: lis
         text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
         return [r.finding.message for r in check(text, select=["overlapping-pools"]).results if r.finding.strict]
 
-    rest = "pods that select no label or instance type start in `b`, not here: its name comes first"
+    rest = "pods that select no label or instance type start in `b`, which is tried first by its name"
     assert strict_messages() == ([rest] if expected else [])
     assert strict_messages("  weight: 5\n") == strict_messages(more=TAINT.format("b")) == []
 

@@ -19,7 +19,8 @@ from nodelint.report.page import markdown
 from nodelint.report.style import TextStyle
 from nodelint.report.text import finding_text
 from nodelint.rule import definition as rule_module
-from nodelint.rule.definition import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
+from nodelint.rule.classification import SUBJECTS
+from nodelint.rule.definition import Rule, bundled, index, load, load_bundled, source_link
 from nodelint.rule.examples import examples
 from nodelint.rule.suppressions import Suppression
 from tests.conftest import ROOT
@@ -45,6 +46,14 @@ CASES = [case for rule in RULES.values() for case in cases(rule)]
 def has_fix(case: ExamplePair) -> bool:
     """Some examples show a finding of a fixing rule for which there is no fix."""
     return TRIAL.has_fix(case)
+
+
+def representatives() -> list[str]:
+    """Return a rule of each subject and kind of object, with a fix and without: others fare the same."""
+    found: dict[tuple[object, ...], str] = {}
+    for name, rule in RULES.items():
+        found.setdefault((rule.on, rule.subject, rule.fix), name)
+    return sorted(found.values())
 
 
 class Laws:

@@ -20,8 +20,9 @@ from nodelint.model.gap import Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.rule.checks import RuleCheck, run_checks
+from nodelint.rule.classification import PROFILES
 from nodelint.rule.context import Context
-from nodelint.rule.definition import PROFILES, Rule, rule
+from nodelint.rule.definition import Rule, rule
 from nodelint.text import Source
 from tests.manifests import nodeclass, nodepool
 

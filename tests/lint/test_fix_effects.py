@@ -53,6 +53,47 @@ def test_an_unsafe_fix_says_which_nodes_it_replaces(nodelint: Run, tmp_path: Pat
     assert f"fix (unsafe: {effect}):" in done.stdout
 
 
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+    "values.yaml": "expire: Never\narchs: [amd64, arm64]\nendpoint: disabled\n",
+    "templates/pair.yaml": PAIR.replace(" Never", " {{ .Values.expire }}")
+    .replace("values: [amd64, arm64]", "values: {{ toJson .Values.archs }}")
+    .replace("disabled", "{{ .Values.endpoint }}"),
+}
+TERRAFORM = {
+    "main.tf": 'locals {\n  archs = ["amd64", "arm64"]\n}\nresource "kubectl_manifest" "pair" {\n'
+    f"  yaml_body = <<-EOT\n{PAIR.partition('---')[0]}\n  EOT\n}}\n".replace(
+        "[amd64, arm64]", "${jsonencode(local.archs)}"
+    )
+}
+BETA = {
+    "pool.yaml": PAIR.partition("---")[0]
+    .replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+    .replace("group: karpenter.k8s.aws,", "apiVersion: karpenter.k8s.aws/v1beta1,")
+    .replace("      expireAfter: Never\n", "")
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "rule", "effect"),
+    [
+        (CHART, "never-patched", "all nodes of the NodePool are replaced (NodePoolDrifted)"),
+        (CHART, "imds-disabled", "all nodes of the class's NodePools are replaced (NodeClassDrift)"),
+        (CHART, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
+        (TERRAFORM, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
+        (BETA, "removed-api", "Karpenter before 1.0 refuses the result"),
+    ],
+)
+def test_an_unsafe_fix_of_what_files_are_built_from_says_what_it_does(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], rule: str, effect: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = nodelint("check", "--select", rule, cwd=tmp_path)
+    assert f"fix (unsafe: {effect}" in done.stdout, done.stdout + done.stderr
+
+
 UNPLAIN = re.compile(r"\b(told|beside|for want of|gives? way|but for|set aside|lets? in|mended|anew)\b")
 
 

@@ -19,7 +19,8 @@ from nodelint.lint.incremental import ResultCaches
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
 from nodelint.plan.twins import match_twins
-from nodelint.rule.definition import PROFILES, load_bundled
+from nodelint.rule.classification import PROFILES
+from nodelint.rule.definition import load_bundled
 from nodelint.rule.examples import examples
 from nodelint.text import Node, Source
 from nodelint.text.copied import copy_source

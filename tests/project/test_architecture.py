@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.rule.definition import TAGS, load_bundled
+from nodelint.rule.classification import TAGS
+from nodelint.rule.definition import load_bundled
 from tests.code import code_texts, nodes, syntax_tree
 from tests.conftest import ROOT
 

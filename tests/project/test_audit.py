@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nodelint.rule.definition import PROFILES, bundled, load
+from nodelint.rule.classification import PROFILES
+from nodelint.rule.definition import bundled, load
 from tests.conftest import ROOT
 
 ROW = re.compile(r"(?m)^\| \[([\w-]+)\]\(rules/\1\.md\) \| (\w+) \| ([^|]+) \| ([^|]+) \| (\d*) ?\|$")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,12 +16,11 @@ import pytest
 
 from nodelint.base import project
 from tests import in_process
-from tests.conftest import NOW, ROOT
+from tests.conftest import ROOT
+from tools import make_console_blocks as blocks
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "rules")
-FENCE = re.compile(r"^(?P<fence>```+)(?P<word>\w*)(?P<rest>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.M | re.S)
-TITLE = re.compile(r'title="([^"]+)"')
 
 
 class TestWhatPagesShow:
@@ -34,78 +31,35 @@ class TestWhatPagesShow:
     """
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("page", [p for p in PAGES if "```console" in p.read_text(encoding="utf-8")], ids=str)
+    @pytest.mark.parametrize("page", [p for p in blocks.list_pages() if p.parent != ROOT], ids=str)
     def test_is_what_the_tool_prints(self, page: Path, tmp_path: Path) -> None:
-        folder = tmp_path / "here"
-        for part in ("examples", "tests/triage", "tests/trees"):
-            shutil.copytree(ROOT / part, folder / part)
-        environment = _environment(tmp_path)
-        for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
-            title = TITLE.search(fence["rest"])
-            if title is not None:
-                path = folder / title[1]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(fence["body"], encoding="utf-8")
-            if fence["word"] == "console":
-                for command, shown in _commands(fence["body"]):
-                    done = _run(command, folder, environment)
-                    assert _matches(shown, done.stdout), f"$ {command}\n{done.stdout}"
+        environment = blocks.make_environment(tmp_path)
+
+        def run(command: str, folder: Path) -> str:
+            return _run(command, folder, environment)
+
+        for _, command, shown, printed in blocks.run_page(page.read_text(encoding="utf-8"), tmp_path / "here", run):
+            assert blocks.matches(shown, printed), f"$ {command}\n{printed}"
+
+    @pytest.mark.parametrize("page", blocks.list_pages(), ids=str)
+    def test_each_block_has_a_command_and_output(self, page: Path) -> None:
+        fences = blocks.FENCE.finditer(page.read_text(encoding="utf-8"))
+        bodies = [fence["body"] for fence in fences if fence["word"] == "console"]
+        assert all(re.search(r"^\$ \w", body, re.M) and re.search(r"^[^$…\n]", body, re.M) for body in bodies)
 
     def test_a_line_left_out_stands_for_any_lines(self) -> None:
-        assert _matches("a\n…\nd\n", "a\nb\nc\nd\n")
-        assert _matches("a\n…\n", "a\nb\n")
-        assert not _matches("a\n…\nd\n", "a\nb\nc\nd e\n")
-        assert not _matches("a\n", "a\nb\n")
+        assert blocks.matches("a\n…\nd\n", "a\nb\nc\nd\n")
+        assert blocks.matches("a\n…\n", "a\nb\n")
+        assert not blocks.matches("a\n…\nd\n", "a\nb\nc\nd e\n")
+        assert not blocks.matches("a\n", "a\nb\n")
 
 
-def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """A line of a shell; one that is a call of the tool needs no shell."""
+def _run(command: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return what a line of a shell prints; one that is a call of the tool needs no shell."""
     if re.fullmatch(r"nodelint [^|&;<>()$`\\\"'*?\[#~{\n]*", command):
         own = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-        return in_process.run(command.split()[1:], folder, own, merged=True)
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
-def _environment(tmp_path: Path) -> dict[str, str]:
-    program = tmp_path / "bin" / "nodelint"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nodelint "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    return {
-        **{name: value for name, value in os.environ.items() if name != "COLUMNS"},
-        "NODELINT_NOW": NOW,
-        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "NODELINT_CACHE_DIR": str(tmp_path / "cache"),
-        "NO_COLOR": "1",
-    }
-
-
-def _commands(body: str) -> Iterator[tuple[str, str]]:
-    for block in re.split(r"^\$ ", body, flags=re.M)[1:]:
-        command, _, shown = block.partition("\n")
-        while command.endswith("\\"):
-            more, _, shown = shown.partition("\n")
-            command = f"{command}\n{more}"
-        yield command, shown
-
-
-def _matches(shown: str, printed: str) -> bool:
-    lines = [r"(?:.*\n)*?" if line == "…" else re.escape(line) + r"\n" for line in shown.rstrip().split("\n")]
-    return (
-        re.fullmatch("".join(lines) if shown.strip() else "", printed.rstrip() + "\n" if printed.strip() else "")
-        is not None
-    )
+        return in_process.run(command.split()[1:], folder, own, merged=True).stdout
+    return blocks.run_shell(command, folder, environment)
 
 
 def test_every_setting_has_a_row() -> None:

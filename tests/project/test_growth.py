@@ -61,8 +61,9 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.style import PLAIN
 from nodelint.report.text import findings_text
+from nodelint.rule.classification import PROFILES
 from nodelint.rule.context import Context
-from nodelint.rule.definition import PROFILES, Rule, rule
+from nodelint.rule.definition import Rule, rule
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source
 from tests import in_process

@@ -185,13 +185,13 @@ def test_the_schema_of_the_configuration_names_each_option(rules: dict[str, Rule
     }
 
 
-@pytest.mark.parametrize(("gib", "is_found"), [(19, False), (20, True), (21, True)])
-def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Path, gib: int, is_found: bool) -> None:
+@pytest.mark.parametrize(("gib", "has_match"), [(19, False), (20, True), (21, True)])
+def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Path, gib: int, has_match: bool) -> None:
     mapped = "{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi, encrypted: true}}"
     (here / "class.yaml").write_text(nodeclass(f"blockDeviceMappings: [{mapped}]"), encoding="utf-8")
     (here / "nodelint.yaml").write_text(f"rules: {{default-volume-of-gpus: {{gib: {gib}}}}}\n", encoding="utf-8")
     done = nodelint("check", "--select", "small-volume", cwd=here)
-    assert ("are soon full" in done.stdout) is is_found
+    assert ("are soon full" in done.stdout) is has_match
     assert "the rule `default-volume-of-gpus` is named `small-volume` today" in done.stderr
 
 

@@ -108,7 +108,7 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
 
 
 @pytest.mark.parametrize(
-    "ami, family, is_found",
+    "ami, family, has_match",
     [
         ("{name: ubuntu-eks/k8s_1.30/images/*}", "AL2", False),
         ("{name: amazon-eks-node-al2023-x86_64-standard-1.30-*}", "AL2023", False),
@@ -118,18 +118,18 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
         ("{name: bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-*}", "AL2023", True),
     ],
 )
-def test_other_family_image(ami: str, family: str, is_found: bool) -> None:
-    assert bool(marked_texts("other-family-image", ami, f"  amiFamily: {family}\n")) == is_found
+def test_other_family_image(ami: str, family: str, has_match: bool) -> None:
+    assert bool(marked_texts("other-family-image", ami, f"  amiFamily: {family}\n")) == has_match
 
 
 @pytest.mark.parametrize(
-    "families, is_found",
+    "families, has_match",
     [("m6i", True), ("m6i, m6id", False), ("i4i", False), ("m6i, '${X}'", False), ("nope", False)],
 )
-def test_instance_store_without_disks(families: str, is_found: bool) -> None:
+def test_instance_store_without_disks(families: str, has_match: bool) -> None:
     policy = "  instanceStorePolicy: RAID0\n"
     pool = POOL.replace("FAMILIES", families)
-    assert bool(marked_texts("instance-store-without-disks", AL2023, policy, pool)) == is_found
+    assert bool(marked_texts("instance-store-without-disks", AL2023, policy, pool)) == has_match
     assert marked_texts("instance-store-without-disks", AL2023, policy) == []
 
 
@@ -141,13 +141,13 @@ def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> N
 
 
 @pytest.mark.parametrize(
-    "inside, is_found",
+    "inside, has_match",
     [("volumeSize: {{ .Values.size }}", True), ("{{- toYaml .Values.volume | nindent 8 }}", False)],
 )
-def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, is_found: bool) -> None:
+def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, has_match: bool) -> None:
     guarded = "  {{- if .Values.tags }}\n  tags:\n    {{- toYaml .Values.tags | nindent 4 }}\n  {{- end }}\n"
     mapping = f"  blockDeviceMappings:\n    - ebs:\n        volumeType: gp3\n        {inside}\n"
-    assert bool(marked_texts("unencrypted-volume", AL2023, guarded + mapping)) == is_found
+    assert bool(marked_texts("unencrypted-volume", AL2023, guarded + mapping)) == has_match
 
 
 def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
@@ -376,11 +376,11 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
     assert does in result.finding.message
 
 
-@pytest.mark.parametrize(("families", "is_found"), [("m6i, m6id", True), ("m6id", False)])
-def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, is_found: bool) -> None:
+@pytest.mark.parametrize(("families", "has_match"), [("m6i, m6id", True), ("m6id", False)])
+def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, has_match: bool) -> None:
     spec = volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
     found = marked_texts("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
-    assert bool(found) == is_found
+    assert bool(found) == has_match
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_a_limit_of_nodes_before_pending_pods_counted_them(
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
-    assert result.finding.note == "what the budgets allow: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+    assert result.finding.note == "the budgets allow, by hour: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
 @pytest.mark.parametrize(
@@ -397,16 +397,19 @@ ALWAYS = "applies at all times, and the smallest counts"
 @pytest.mark.parametrize(
     ("budgets", "expected"),
     [
-        ([{"nodes": '"1"'}, {"nodes": '"10%"', **NIGHT}], [("warning", "`10%` allows nothing more: the one of `1`")]),
-        ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1` changes nothing: the one of `1`")]),
-        ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%` changes nothing: the one of `10%`")]),
+        (
+            [{"nodes": '"1"'}, {"nodes": '"10%"', **NIGHT}],
+            [("warning", "`10%` does not allow more: the budget of `1`")],
+        ),
+        ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1` has no effect: the budget of `1`")]),
+        ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%` has no effect: the budget of `10%`")]),
         ([{"nodes": '"2"'}, {"nodes": '"10%"', **NIGHT}], []),
         ([{"nodes": '"10%"'}, {"nodes": '"5"', **NIGHT}], []),
         ([{"nodes": '"10%"'}, {"nodes": '"0"', **NIGHT}], []),
         ([{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', **NIGHT}], []),
         (
             [{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', "reasons": "[Drifted]", **NIGHT}],
-            [("warning", "`50%` allows nothing more: the one of `1`")],
+            [("warning", "`50%` does not allow more: the budget of `1`")],
         ),
         ([{"nodes": '"1"'}, {"nodes": '"${MOST}"', **NIGHT}], []),
     ],
@@ -431,7 +434,7 @@ def test_the_budget_that_counts_is_named_in_the_order_of_the_reasons(check: Chec
     by_reason = [{"nodes": f'"{limit}"', "reasons": f"[{reason}]"} for reason, limit in limits.items()]
     text = pool(*by_reason, {"nodes": '"50%"'})
     [result] = check(text, select=["budget-without-effect"], karpenter="1.14.3").results
-    assert "the one of `10%` applies" in result.finding.message
+    assert "the budget of `10%` applies" in result.finding.message
 
 
 def test_a_budget_of_repair_is_one_of_its_own_where_repair_keeps_to_budgets(check: Check) -> None:
@@ -453,7 +456,7 @@ def test_a_budget_under_a_condition_of_a_template_may_not_be_there(check: Check)
     text = text.replace(frozen, "    {{- if .Values.frozen }}\n" + frozen + "    {{- end }}\n")
     [result] = check(text, select=["blocking-budget", "budget-without-effect"]).results
     assert result.finding.message == (
-        "this budget of `20%` allows nothing more: the one of `10%` applies at all times, and the smallest counts"
+        "this budget of `20%` does not allow more: the budget of `10%` applies at all times, and the smallest counts"
     )
 
 
@@ -469,7 +472,7 @@ def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
     hour = {"schedule": '"0 12 * * mon"', "duration": "1h"}
     report = check(pool({"nodes": '"0"', **day}, {"nodes": '"5"', **hour}), select=["budget-without-effect"])
     assert [r.finding.message for r in report.results] == [
-        "this budget of `5` allows nothing more: the one of `0` applies whenever it does, and the smallest counts"
+        "this budget of `5` does not allow more: the budget of `0` applies whenever it does, and the smallest counts"
     ]
     assert report.results[0].finding.help == "to allow more, restrict the budget of `0` to other hours"
 

@@ -11,7 +11,8 @@ import pytest
 
 from nodelint.lint.engine import LintRequest, Selection, lint
 from nodelint.report.page import markdown, read_example, target_of
-from nodelint.rule.definition import PROFILES, Rule, bundled, load, rule
+from nodelint.rule.classification import PROFILES
+from nodelint.rule.definition import Rule, bundled, load, rule
 from nodelint.rule.examples import examples
 from nodelint.rule.suppressions import Suppression
 from tests.manifests import nodeclass, nodepool

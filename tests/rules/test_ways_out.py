@@ -173,6 +173,21 @@ CHOICES = {
         + GROUPS,
         ["amiSelectorTerms: [{alias: al2023@v20250403}]"],
     ),
+    "families without the architecture": (
+        POOL.replace("instance-category", "instance-family").replace("[c, m, r]", "[m5, c6i]")
+        + "        - {key: kubernetes.io/arch, operator: In, values: [arm64]}\n",
+        [
+            "values: [m6g, c6g]",
+            "values: [amd64]",
+            "[m5, c6i]}\n",
+            "requirements:\n        - {key: kubernetes.io/arch",
+        ],
+    ),
+    "families of Graviton, one a letter from another": (
+        POOL.replace("instance-category", "instance-family").replace("[c, m, r]", "[c7g, r6gd]")
+        + "        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n",
+        ["values: [c7i, r6i]", "values: [arm64]", "r6gd]}\n", "requirements:\n        - {key: kubernetes.io/arch"],
+    ),
     "an unknown family": (
         CLASS + AMI.replace("al2023@v20250403", "flatcar@v20250403") + SUBNETS + GROUPS,
         ["al2023@v20250403", "bottlerocket@latest"],

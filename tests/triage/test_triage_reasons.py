@@ -245,6 +245,120 @@ status:
     assert name_causes(described) == name_causes(stored) == [cause]
 
 
+# Kind, type, reason and message of each event that Karpenter writes at 1.0, 1.6 and 1.14.1, with its cause. None
+# stands for an event that tells of no failure.
+EVENTS = (
+    (POOL, "Warning", "", "Failed resolving NodeClass", "class-missing"),
+    (CLAIM, "Warning", "SpotSLRCreationFailed", "Attempted to launch a spot instance but failed due to \"AuthFailure."
+     "ServiceLinkedRoleCreationNotPermitted\"", "spot-role"),
+    ("Node", "Normal", "AwaitingVolumeDetachment", "Awaiting deletion of bound volumeattachments (a)",
+     "volumes-attached"),
+    (CLAIM, "Warning", "CapacityReservationInstanceInterrupted", "Capacity Reservation interruption warning was "
+     "triggered", "interrupted"),
+    ("Pod", "Normal", "Disrupted", "Deleting the pod to accommodate the terminationTime a of the node", None),
+    (POOL, "Normal", "DisruptionBlocked", "No allowed disruptions due to blocking budget", "disruption-budget"),
+    ("Node", "Normal", "DisruptionBlocked", 'Cannot disrupt Node: pdb "shop/web" prevents pod evictions',
+     "disruption-blocked-pdb"),
+    (CLAIM, "Normal", "DisruptionBlocked", "Cannot disrupt NodeClaim: state node isn't initialized",
+     "disruption-starting"),
+    (CLAIM, "Normal", "DisruptionLaunching", "Launching NodeClaim: Drifted", None),
+    ("Node", "Normal", "DisruptionTerminating", "Disrupting Node: Empty", None),
+    (CLAIM, "Normal", "DisruptionWaitingReadiness", "Waiting on readiness to continue disruption", None),
+    ("Pod", "Normal", "DoNotDisruptGracePeriodElapsed", "The karpenter.sh/do-not-disrupt grace period", None),
+    ("Pod", "Normal", "DoNotDisruptUntil", "The karpenter.sh/do-not-disrupt grace period will elapse at a", None),
+    ("Pod", "Warning", "InvalidDoNotDisruptAnnotation", "Invalid karpenter.sh/do-not-disrupt annotation: a, ignoring "
+     "annotation", "annotation-invalid"),
+    ("Pod", "Normal", "Evicted", "Evicted pod: Drifted", None),
+    (CLAIM, "Warning", "FailedConsistencyCheck", "expected 4 of resource memory, but found 2 (50.0% of expected)",
+     "node-smaller"),
+    ("Node", "Warning", "FailedDraining", "Failed to drain node, 2 pods are waiting to be evicted", "drain-waits"),
+    ("Pod", "Warning", "FailedScheduling", "Failed to schedule pod, did not tolerate taint (taint=a:NoSchedule)",
+     "pod-taints"),
+    (POOL, "Warning", "FailedScheduling", "No matching instance types", "pool-empty"),
+    (CLAIM, "Warning", "InstanceStopping", "Instance is stopping", "interrupted"),
+    (CLAIM, "Warning", "InstanceTerminating", "Instance is terminating", "interrupted"),
+    (CLAIM, "Warning", "InstanceUnhealthy", "An unhealthy warning was triggered for the instance", "interrupted"),
+    (CLAIM, "Warning", "InsufficientCapacityError", "NodeClaim a event: creating instance, insufficient capacity",
+     "capacity"),
+    (CLAIM, "Warning", "NodeClassNotReady", "NodeClaim a event: NodeClassRef not ready", "class-not-ready"),
+    ("Pod", "Normal", "Nominated", "Pod should schedule on: nodeclaim/web-abcde", None),
+    (CLAIM, "Warning", "SpotInterrupted", "Spot interruption warning was triggered", "interrupted"),
+    (CLAIM, "Normal", "SpotRebalanceRecommendation", "Spot rebalance recommendation was triggered", None),
+    ("Node", "Warning", "TerminatingOnInterruption", "Interruption triggered termination", "interrupted"),
+    ("Node", "Warning", "TerminationGracePeriodExpiring", "All pods will be deleted by a", "grace-period"),
+    ("Node", "Normal", "Unconsolidatable", "Can't replace with a cheaper node", "not-cheaper"),
+    (CLASS, "Normal", "WaitingOnNodeClaimTermination", "Waiting on NodeClaim termination for a", "class-in-use"),
+    (POOL, "Warning", "ZonalShiftActive", "Zonal shift detected: offerings in zone a (b) are unavailable for this "
+     "NodePool", "zonal-shift"),
+    (POOL, "Normal", "ZonalShiftCleared", "Zonal shift cleared: offerings in zone a (b) are restored", None),
+    ("Node", "Normal", "ConsolidationCandidate", "a", None),
+    ("Node", "Normal", "ConsolidationRejected", "a", None),
+    ("Node", "Normal", "ConsolidationApproved", "a", None),
+    (POOL, "Warning", "NoCompatibleInstanceTypes", "NodePool requirements filtered out all compatible available "
+     "instance types", "pool-empty"),
+    ("Node", "Warning", "NodeRepairBlocked", "more than 20% nodes are unhealthy in the nodepool", "repair-blocked"),
+    (CLAIM, "Warning", "UnregisteredTaintMissing", "Missing karpenter.sh/unregistered taint which prevents "
+     "registration related race conditions on Karpenter-managed nodes", "startup-taint"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "type_", "reason", "message", "cause"), EVENTS)
+def test_each_event_has_a_cause_or_tells_of_no_failure(
+    kind: str, type_: str, reason: str, message: str, cause: str | None
+) -> None:
+    stored = f"""\
+kind: Event
+type: {type_}
+reason: "{reason}"
+message: '{message.replace("'", "''")}'
+count: 2
+source: {{component: karpenter}}
+involvedObject: {{kind: {kind}, name: web}}
+"""
+    # A node that is fine beside it, so that an event which is left out leaves a report all the same.
+    fine = "---\nkind: NodePool\nmetadata: {name: web}\nstatus: {}\n"
+    assert name_causes(stored + fine) == ([cause] if cause else [])
+
+
+LOGGED = '{"level":"%s","time":"2026-03-06T18:14:19.413Z","logger":"controller","message":"%s","commit":"b2a4bca"}\n'
+
+
+@pytest.mark.parametrize(
+    ("level", "message", "cause"),
+    [
+        ("ERROR", "validating cli flags / env vars, invalid MIN_VALUES_POLICY a", "setting-invalid"),
+        ("ERROR", "validating cli flags / env vars, invalid PREFERENCE_POLICY a", "setting-invalid"),
+        ("ERROR", "validating cli flags / env vars, invalid LOG_LEVEL a", "setting-invalid"),
+        ("ERROR", "validating options, cluster endpoint URL is not valid", "setting-invalid"),
+        ("ERROR", "validating options, vm-memory-overhead-percent cannot be negative", "setting-invalid"),
+        ("ERROR", "validating options, reserved-enis cannot be negative", "setting-invalid"),
+        ("ERROR", "validating options, ami-refresh-interval must be at least 1m", "setting-invalid"),
+        ("ERROR", "ec2:DescribeInstanceStatus permission is not allowed, update the IAM policy",
+         "permission-refused"),
+        ("ERROR", r'creating node claim, NodeClaim.karpenter.sh \"a\" is invalid: spec.requirements[0].key',
+         "claim-refused"),
+        ("ERROR", "checking host port usage, pod hostport conflicts with existing hostport configuration",
+         "pod-port"),
+        ("ERROR", "allocating dynamic resources, no instance type can satisfy the allocation", "pod-claim"),
+        ("ERROR", "validating claim a: claim b request c: DeviceClass d not found", "pod-claim"),
+        ("ERROR", "failed to validate storage class, not found", "pod-volume"),
+        ("ERROR", "duplicate taint Key/Effect pair a=NoSchedule", "pool-refused"),
+        ("ERROR", "buffer a has neither podTemplateRef nor scalableRef in spec", "buffer-unresolved"),
+        ("ERROR", "Failed to resolve subnets", "subnets-empty"),
+        ("INFO", "skipped nodePools, not ready", "pool-not-ready"),
+        ("INFO", "scheduling simulation timed out", "scheduling-timeout"),
+        ("INFO", "spread placement group availability zone limit reached, marking all instance types unavailable",
+         "placement-group-full"),
+        ("INFO", "computed new nodeclaim(s) to fit pod(s)", None),
+        ("INFO", "disrupting node(s)", None),
+        ("INFO", "abandoning multi-node consolidation attempt due to pod churn, command is no longer valid", None),
+        ("INFO", "deleting expired nodeclaim", None),
+    ],
+)  # fmt: skip
+def test_lines_of_the_log_that_a_user_sees_have_causes(level: str, message: str, cause: str | None) -> None:
+    assert name_causes(LOGGED % (level, message)) == ([cause] if cause else [])
+
+
 LISTED = (
     '{"level":"INFO","time":"2025-03-06T18:14:19.413Z","logger":"controller","message":"reflector.go:251: %s",'
     '"commit":"058c665"}\n'
@@ -264,6 +378,27 @@ LISTED = (
          "ensure CRDs are installed first", "crds-missing"),
         ("╷\n│ Error: default failed: resource [karpenter.sh/v1beta1/NodePool] isn't valid for cluster\n╵",
          "crds-missing"),
+        ('error: the server doesn\'t have a resource type "nodepools"', "crds-missing"),
+        ("Unable to connect to the server: dial tcp: lookup ABC.gr7.us-east-1.eks.amazonaws.com: no such host",
+         "kubectl-unreachable"),
+        ('Error from server (NotFound): nodepools.karpenter.sh "a" not found', "kubectl-no-objects"),
+        ("No resources found", "kubectl-no-objects"),
+        ('Error from server (Forbidden): nodepools.karpenter.sh is forbidden: User "a" cannot list resource',
+         "kubectl-refused"),
+        ("error: You must be logged in to the server (Unauthorized)", "kubectl-refused"),
+        ('Error: UPGRADE FAILED: Unable to continue: CustomResourceDefinition "nodepools.karpenter.sh" in '
+         'namespace "" exists and cannot be imported into the current release: invalid ownership metadata',
+         "crd-owned-elsewhere"),
+        ("Error: unexpected status from HEAD request to https://public.ecr.aws/v2/karpenter/karpenter/manifests/1.8: "
+         "403 Forbidden", "chart-not-pulled"),
+        ('│ Error: API did not recognize GroupVersionKind from manifest (CRD may not be installed)\n│ no matches for '
+         'kind "NodePool" in group "karpenter.sh"', "crds-missing"),
+        ('The Kubernetes API could not find karpenter.sh/NodePool for requested resource default. Make sure the '
+         '"NodePool" CRD is installed on the destination cluster.', "crds-missing"),
+        ('NodePool/default dry-run failed: no matches for kind "NodePool" in version "karpenter.sh/v1beta1"',
+         "crds-missing"),
+        ('NodePool/default dry-run failed (Invalid): NodePool.karpenter.sh "default" is invalid: spec: Required',
+         "object-refused"),
         ('The NodePool "a" is invalid: the sum of expireAfter and terminationGracePeriod may not exceed 21 days',
          "auto-mode-lifetime"),
     ],

@@ -654,7 +654,7 @@ def test_every_format_says_why_and_what_would_change_it(nodelint: Command, tmp_p
     objects = _cluster(node(), pod(), pdb(), node("node-b", pool="<b>&|x"), event("Pdb prevents pod evictions"))
     for form in ("text", "markdown", "html"):
         output = _texts(nodelint, tmp_path, objects, form)
-        for words in ("maxUnavailable: 1", "Pdb prevents pod evictions", "What no file tells", "node-a"):
+        for words in ("maxUnavailable: 1", "Pdb prevents pod evictions", "A dump does not show", "node-a"):
             assert words in " ".join(output.replace("\\", "").split()), (form, words)
     assert "<b>&" not in output
     assert "http" not in output.replace("http-equiv", "")

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 
-from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
+from nodelint.apiserver.cel.subset import OutsideSubset, compile_subset
 from nodelint.apiserver.cel.text import bounded, find, split, strict_int
 from nodelint.apiserver.cel.text import expression as python_pattern
+from nodelint.apiserver.cel.values import Failure
 from nodelint.base.budget import MORE_STEPS, RUN, BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 

@@ -10,7 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from nodelint.apiserver.cel.text import bounded, degree, strict_int
+from nodelint.apiserver.cel.text import degree
+from nodelint.apiserver.cel.values import (
+    BUDGET,
+    LARGEST,
+    Failure,
+    format_text,
+    match_step,
+    read_integer,
+    relation_step,
+    require_boolean,
+    require_text,
+    size_of,
+    sum_step,
+)
 from nodelint.base.budget import WorkBudget
 from nodelint.base.types import TYPE_CHECKING
 
@@ -25,22 +38,15 @@ class OutsideSubset(Exception):
     """An expression that only CEL's own runtime takes."""
 
 
-class Failure(Exception):
-    """An evaluation that ends in an error."""
-
-
 _TOKEN = re.compile(
     r"""\s*+(?:(?P<text>'(?:[^'\\\n]|\\['"\\])*'|"(?:[^"\\\n]|\\['"\\])*")|(?P<int>[0-9]+)(?![\w.])"""
     r"""|(?P<name>[A-Za-z_]\w*)(?!['"])|(?P<sign>\|\||&&|[=!<>]=|[()\[\]{},:.!<>+?]))"""
 )
-_LARGEST = 2**63
 _MOST_DIGITS = 19
 _DEEPEST = 24
 """Brackets, conditions and negations that stand in each other."""
 _MOST_LINKS = 300
 """Fields, indexes, relations and sums of an expression: each is a call in a call."""
-_BUDGET = ""
-"""Where a scope holds the budget of an evaluation: no variable is called so."""
 _MACROS = ("all", "exists", "exists_one", "filter")
 _LITERALS = {"true": True, "false": False, "null": None}
 
@@ -54,8 +60,8 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
         try:
             _hold_to_values(value)
         except Failure as failure:  # counts where `self` is asked for
-            return step({"self": failure, _BUDGET: budget})
-        return step({"self": value, _BUDGET: budget})
+            return step({"self": failure, BUDGET: budget})
+        return step({"self": value, BUDGET: budget})
 
     return run
 
@@ -69,7 +75,7 @@ def _hold_to_values(value: Value) -> None:
             if type(item) is not str:  # most are
                 _hold_to_values(item)
     elif isinstance(value, int):
-        if not -_LARGEST <= value < 2 * _LARGEST:
+        if not -LARGEST <= value < 2 * LARGEST:
             raise Failure("an integer of more than 64 bits")
     elif value is not None and not isinstance(value, (str, float)):
         raise Failure(f"no value of CEL: {type(value).__name__}")
@@ -140,7 +146,7 @@ class _Parser:
         first = self.disjunction()
         self.expect(":")
         second = self.choice()
-        return lambda scope: (first if _boolean(condition(scope)) else second)(scope)
+        return lambda scope: (first if require_boolean(condition(scope)) else second)(scope)
 
     def disjunction(self) -> Step:
         return self.joined("||", self.conjunction, True)
@@ -157,20 +163,20 @@ class _Parser:
     def relation(self) -> Step:
         left = self.sum()
         while sign := self.link("==", "!=", "<", "<=", ">", ">=", "in"):
-            left = _relation(sign, left, self.sum())
+            left = relation_step(sign, left, self.sum())
         return left
 
     def sum(self) -> Step:
         left = self.unary()
         while self.link("+"):
-            left = _added(left, self.unary())
+            left = sum_step(left, self.unary())
         return left
 
     def unary(self) -> Step:
         if not self.take("!"):
             return self.member()
         inner = self.nested(self.unary)
-        return lambda scope: not _boolean(inner(scope))
+        return lambda scope: not require_boolean(inner(scope))
 
     def member(self) -> Step:
         step = self.primary()
@@ -202,14 +208,14 @@ class _Parser:
             return _macro(name, target, variable, condition)
         given = self.listed(")")
         if name == "size" and not given:
-            return lambda scope: _size(target(scope))
+            return lambda scope: size_of(target(scope))
         if name == "startsWith" and len(given) == 1:
-            return lambda scope: _text(target(scope)).startswith(_text(given[0](scope)))
+            return lambda scope: require_text(target(scope)).startswith(require_text(given[0](scope)))
         if name == "matches" and len(given) == 1:
             kind, token = self.tokens[self.at - 2]
             if kind == "text" and degree(token[1:-1]) is None:
                 raise OutsideSubset
-            return _matched(target, given[0])
+            return match_step(target, given[0])
         raise OutsideSubset
 
     def listed(self, end: str) -> list[Step]:
@@ -239,7 +245,7 @@ class _Parser:
         if kind == "text":
             text = re.sub(r"\\(.)", r"\1", token[1:-1])
             return lambda scope: text
-        if kind == "int" and len(token) <= _MOST_DIGITS and int(token) < _LARGEST:
+        if kind == "int" and len(token) <= _MOST_DIGITS and int(token) < LARGEST:
             number = int(token)
             return lambda scope: number
         if kind != "name":
@@ -267,7 +273,7 @@ class _Parser:
         if name == "has":
             return self.presence()
         given = self.listed(")")
-        act = {"int": _integer, "size": _size, "string": _format_text}.get(name)
+        act = {"int": read_integer, "size": size_of, "string": format_text}.get(name)
         if len(given) != 1 or act is None:
             raise OutsideSubset
         return lambda scope: act(given[0](scope))
@@ -305,7 +311,7 @@ def _decide(parts: Iterable[Step], scopes: Iterable[Mapping[str, Any]], decisive
     failure: Failure | None = None
     for part, scope in zip(parts, scopes, strict=False):
         try:
-            if _boolean(part(scope)) is decisive:
+            if require_boolean(part(scope)) is decisive:
                 return decisive
         except Failure as error:
             failure = error
@@ -319,7 +325,7 @@ def _macro(name: str, target: Step, variable: str, condition: Step) -> Step:
         items = target(scope)
         if not isinstance(items, dict | list):
             raise Failure("only a list or a map has items")
-        scope[_BUDGET].spend(len(items))
+        scope[BUDGET].spend(len(items))
         return [{**scope, variable: item} for item in items]
 
     if name in ("all", "exists"):
@@ -332,27 +338,9 @@ def _macro(name: str, target: Step, variable: str, condition: Step) -> Step:
         return decide
 
     def select_items(scope: Mapping[str, Any]) -> list[Any]:
-        return [inner[variable] for inner in scopes(scope) if _boolean(condition(inner))]
+        return [inner[variable] for inner in scopes(scope) if require_boolean(condition(inner))]
 
     return select_items if name == "filter" else lambda scope: len(select_items(scope)) == 1
-
-
-def _relation(sign: str, left: Step, right: Step) -> Step:
-    if sign in ("==", "!="):
-        return lambda scope: _equal(left(scope), right(scope)) is (sign == "==")
-    if sign == "in":
-        return lambda scope: _within(left(scope), right(scope), scope)
-
-    def compare(scope: Mapping[str, Any]) -> bool:
-        a, b = left(scope), right(scope)
-        if not any(isinstance(a, kind) and isinstance(b, kind) for kind in (bool, str)) and not (
-            _is_number(a) and _is_number(b)
-        ):
-            raise Failure("values of these types have no order")
-        found: bool = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
-        return found
-
-    return compare
 
 
 def _selected(step: Step, name: str) -> Step:
@@ -375,85 +363,3 @@ def _indexed(step: Step, index: Step) -> Step:
         raise Failure("nothing has this index")
 
     return take
-
-
-def _added(left: Step, right: Step) -> Step:
-    def add(scope: Mapping[str, Any]) -> Value:
-        a, b = left(scope), right(scope)
-        if isinstance(a, str) and isinstance(b, str):
-            return a + b
-        raise Failure("only texts are joined here")
-
-    return add
-
-
-def _matched(target: Step, pattern: Step) -> Step:
-    def match(scope: Mapping[str, Any]) -> bool:
-        text = _text(target(scope))
-        try:
-            return bounded(_text(pattern(scope)), text).search(text) is not None
-        except ValueError as error:
-            raise Failure(str(error)) from None
-
-    return match
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _equal(a: Value, b: Value) -> bool:
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_equal(item, b[key]) for key, item in a.items())
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    return isinstance(a, bool) is isinstance(b, bool) and bool(a == b)
-
-
-def _within(value: Value, holder: Value, scope: Mapping[str, Any]) -> bool:
-    if isinstance(holder, list):
-        scope[_BUDGET].spend(len(holder))
-        if isinstance(value, str):
-            return value in holder  # equal to nothing but the same text
-        return any(_equal(value, item) for item in holder)
-    if isinstance(holder, dict) and not isinstance(value, dict | list):
-        return isinstance(value, str) and value in holder
-    raise Failure("only a list or a map holds values")
-
-
-def _boolean(value: Value) -> bool:
-    if not isinstance(value, bool):
-        raise Failure("this is neither true nor false")
-    return value
-
-
-def _text(value: Value) -> str:
-    if not isinstance(value, str):
-        raise Failure("this is no text")
-    return value
-
-
-def _size(value: Value) -> int:
-    if not isinstance(value, str | list | dict):
-        raise Failure("this has no size")
-    return len(value)
-
-
-def _format_text(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if not isinstance(value, int | str):
-        raise Failure("this is not written as a text here")
-    return str(value)
-
-
-def _integer(value: Value) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Failure("this is no integer")
-    try:
-        number = strict_int(value) if isinstance(value, str) else int(value)
-    except (ValueError, OverflowError) as error:
-        raise Failure(str(error)) from None
-    if not -_LARGEST <= number < _LARGEST:
-        raise Failure("an integer of more than 64 bits")
-    return number

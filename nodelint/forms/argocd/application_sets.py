@@ -19,8 +19,9 @@ from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresol
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
 from nodelint.text.limits import note_left_out, note_limit
-from nodelint.text.nodes import UNKNOWN, MappingEntry
+from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.unknown_value import UNKNOWN
 
 MOST_APPLICATIONS = 1000
 """Applications that one set is read for."""

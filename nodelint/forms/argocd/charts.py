@@ -18,7 +18,7 @@ from nodelint.forms.lib.chart_values import (
 from nodelint.forms.requests import InstallChart
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
-from nodelint.text.nodes import UNKNOWN
+from nodelint.text.unknown_value import UNKNOWN
 
 ARGO = "argoproj.io/"
 

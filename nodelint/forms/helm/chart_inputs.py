@@ -24,6 +24,10 @@ _INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")
 VALUES = re.compile(r"\.Values\b((?:\.[A-Za-z_]\w*)*)(?:[ \t]+((?:\"[^\"]+\"[ \t]*)+))?")
 """A field of a chart's values; of `index .Values "a" "b"` the names that follow."""
+_LOOP = re.compile(
+    r"\{\{-?\s*range\b(?:(?:\s*\$\w+\s*,)?\s*(\$\w+)\s*:?=)?\s*\$?\.Values((?:\.[A-Za-z_]\w*)+)\s*-?\}\}"
+)
+"""A loop over a field of a chart's values, and over nothing else: its variable, and the path of the field."""
 
 
 class ChartInputs:
@@ -46,11 +50,17 @@ class ChartInputs:
         codes = [code for at in places for code in _list_lines(at)]
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
         found += self._list_definitions(node.source.path, codes)
-        paths = list(_list_paths([*codes, *(given.text for given in found)]))
+        texts = [*codes, *(given.text for given in found)]
+        loops = {tuple(loop[2].split(".")[1:]): loop[1] for text in texts if (loop := _LOOP.fullmatch(text))}
+        texts = [text for text in texts if _LOOP.fullmatch(text) is None]
+        paths = list(_list_paths(texts))
         for root in (
             (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path)
         ):
-            found += _list_values(root, paths)
+            items = {path: _find_item(node, root, path) for path in loops if path not in paths}
+            found += _list_values(root, [*paths, *(path for path, item in items.items() if item is None)])
+            for path, item in items.items():
+                found += _list_of_item(".".join(path), item, _list_fields(loops[path], texts)) if item else []
         return found
 
     def list_existence_inputs(self, node: Node) -> list[InputText]:
@@ -122,6 +132,49 @@ def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[Input
         node = _follow(root, path)
         if node is not root or not path:
             yield InputText(".".join(path) or "values", in_one_line(node), span_of(node))
+
+
+def _find_item(node: Node, root: Node, path: Sequence[str]) -> tuple[Node, Node] | None:
+    """Return the item of a map, with its key, or of a list that the object around a value is made of.
+
+    None where no item, or more than one, gives the object a value.
+    """
+    listed, built = root, node.source.built
+    for step in path:
+        below = listed.get(step)
+        if below is None:
+            return None
+        listed = below
+    while node.parent is not None:
+        node = node.parent
+    origins = [built.find_origin(part) for part in node.walk()] if built is not None else []
+    places = {_place(origin.at) for origin in origins if origin is not None}
+    items = [(entry.key, entry.value) for entry in listed.entries] or [(item, item) for item in listed.items]
+    made = [(key, value) for key, value in items if not places.isdisjoint(map(_place, (key, *value.walk())))]
+    return made[0] if len(made) == 1 else None
+
+
+def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, ...]]:
+    """The fields of a loop's item that code uses; an empty path for the whole of it."""
+    if variable is None:
+        return [()]
+    uses = re.compile(rf"{re.escape(variable)}(?!\w)((?:\.[A-Za-z_]\w*)*)")
+    return list(dict.fromkeys(tuple(used.split(".")[1:]) for code in codes for used in uses.findall(code)))
+
+
+def _list_of_item(name: str, item: tuple[Node, Node], fields: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
+    """What the item of a loop has in some of its fields, and the key of a map's item."""
+    key, value = item
+    if key is not value:
+        yield InputText(name, in_one_line(key), span_of(key))
+    for path in fields:
+        node = _follow(value, path)
+        if node is not value or not path:
+            yield InputText(".".join((name, *path)), in_one_line(node), span_of(node))
+
+
+def _place(at: Node | Span) -> tuple[int, int, int]:
+    return id(at.source), at.start, at.end
 
 
 def _follow(node: Node, path: Sequence[str]) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.kustomize.errors import BuildError
-from nodelint.forms.kustomize.resources import Id, Resource, fits_labels, is_cluster_wide, is_found
+from nodelint.forms.kustomize.resources import Id, Resource, fits_labels, has_match, is_cluster_wide
 from nodelint.forms.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
 from nodelint.text import Node
 
@@ -353,7 +353,11 @@ def _find_elements(value: YamlTree, step: str, how: _Search) -> Iterator[int]:
     assert element is not None
     for n, item in enumerate(value.items):
         found = item.get(element[1]) if element[1] else item
-        if found is not None and found.kind == "scalar" and is_found(element[2], found.as_text(), how.at, how.budget):
+        if (
+            found is not None
+            and found.kind == "scalar"
+            and has_match(element[2], found.as_text(), how.at, how.budget)
+        ):
             yield n
 
 

@@ -191,10 +191,10 @@ def read_selector(value: YamlTree | None) -> Selector:
 
 def matches(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
     """Whether a regular expression matches the whole of a text. Raises `BuildError`."""
-    return pattern == text or is_found(f"^(?:{pattern})$", text, at, budget)
+    return pattern == text or has_match(f"^(?:{pattern})$", text, at, budget)
 
 
-def is_found(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
+def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
     """Whether a pattern of Go's is found in a text. Raises `BuildError` for one that might take long, or is none."""
     compiled = _compile(pattern)
     if isinstance(compiled, str):

@@ -101,10 +101,13 @@ def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
 
 
 def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
-    """The files with a part in the values: those of the layers, and others that their values are from."""
+    """The files with a part in the values: those of the layers, and others that their values are from.
+
+    A text without a path, such as what a default of a template is read from, is no file.
+    """
     files = {id(source): source for source in files_of(layers)}
     files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
-    return tuple(files.values())
+    return tuple(source for source in files.values() if source.path)
 
 
 def holds_unknown(layers: Sequence[ValuesLayer]) -> bool:

@@ -12,8 +12,8 @@ from nodelint.forms.lib.controller_install import ControllerFiles, is_controller
 from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.chart_releases import ENCODERS, known_layers, read_values
 from nodelint.forms.terraform.controller_releases import controller_releases
-from nodelint.forms.terraform.fill import BlockAttribute, TerraformBlock, TerraformFile
-from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.hcl import words_of
 from nodelint.forms.terraform.resources import MANIFESTS
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
@@ -102,7 +102,7 @@ def read_roots(source: Source) -> list[Node]:
     found = _read_objects(source) if re.search(rf'\bkind"?\s*[=:]\s*"{_INSTALLING}"', source.text) else []
     if not re.search(rf"\bkind:\s*{_INSTALLING}\b", source.text):
         return found
-    for heredoc in Text(source.text, 0, len(source.text)).heredocs:
+    for heredoc in words_of(source.text).heredocs:
         body = source.text[heredoc.start : heredoc.end]
         if "karpenter" not in body or "kind:" not in body:
             continue

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.terraform.fill import (
-    BlockAttribute,
-    TerraformBlock,
-    TerraformFile,
-    explain_no_instance,
-    instances,
-)
+from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.model.evidence import Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 from nodelint.forms.lib.made_nodes import UNSET
 from nodelint.forms.terraform.nodes import TextNode, sorted_entries, text_of
-from nodelint.text.nodes import UNKNOWN, Node, Scalar
+from nodelint.text.nodes import Node, Scalar
+from nodelint.text.unknown_value import UNKNOWN
 
 Piece = tuple[str, Node | None]
 

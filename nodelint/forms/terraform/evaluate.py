@@ -28,7 +28,8 @@ from nodelint.forms.terraform.nodes import (
     unfolded_size,
 )
 from nodelint.forms.terraform.types import BOOL, NUMBER, convert, type_of, unify
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceText
+from nodelint.text.nodes import MappingEntry, Node, Scalar, SourceText
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from fractions import Fraction

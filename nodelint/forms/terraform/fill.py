@@ -9,21 +9,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
 from nodelint.forms.terraform.encode import json_pieces
-from nodelint.forms.terraform.hcl import Text, Token
-from nodelint.forms.terraform.hclexpr import ExpressionReader, read_template
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
 from nodelint.text.limits import note_more
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
-    from nodelint.text.source import Source
+    pass
 
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
@@ -99,110 +99,11 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
-        parts = nest(read_template(text, 0, len(text)))
+        parts = nest(read_file_template(text))
     except (BadBlocks, BadExpression):
         return None
     render(parts, evaluator, writer)
     return writer.filled()
-
-
-class TerraformBlock(NamedTuple):
-    """A block of a file: its first word and its names, the words of its body, where it begins and ends.
-
-    In JSON it begins and ends with its body, an object.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    tokens: tuple[Token, ...]
-    start: int
-    end: int
-    body: HclExpression | None = None
-
-
-def blocks_of(words: Text) -> Iterator[TerraformBlock]:
-    """The outermost blocks of a file."""
-    tokens = words.tokens
-    index = 0
-    while index < len(tokens):
-        first = index
-        names = []
-        while index < len(tokens) and tokens[index].kind in ("id", "str"):
-            names.append(words.text[tokens[index].start : tokens[index].end].strip('"'))
-            index += 1
-        if not names or index >= len(tokens) or tokens[index].kind != "{":
-            index = max(index, first + 1)
-            continue
-        depth, begin = 0, index + 1
-        while index < len(tokens):
-            depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
-            index += 1
-            if not depth:
-                break
-        body = tuple(tokens[begin : index - 1])
-        yield TerraformBlock(names[0], tuple(names[1:]), body, tokens[first].start, tokens[index - 1].end)
-
-
-class BlockAttribute(NamedTuple):
-    """`name = value` of a block, or of a block within it."""
-
-    name: str
-    value: HclExpression
-    depth: int
-
-
-def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
-    """What a block sets, and what the blocks within it set; a value that cannot be read is left out."""
-    if block.body is not None:
-        for key, value in zip(block.body.parts[::2], block.body.parts[1::2], strict=True):
-            if isinstance(key.value, str):
-                yield BlockAttribute(key.value, value, 0)
-    tokens = block.tokens
-    index = depth = 0
-    while index < len(tokens):
-        kind = tokens[index].kind
-        follows = tokens[index + 1].kind if index + 1 < len(tokens) else "end"
-        if kind in ("id", "str") and follows == "=":
-            reader = ExpressionReader(words.text, tokens, words.heredocs, index + 2)
-            name = words.text[tokens[index].start : tokens[index].end].strip('"')
-            try:
-                yield BlockAttribute(name, reader.expression(0), depth)
-                index = reader.at
-                continue
-            except BadExpression:
-                index = _behind_value(tokens, index + 2)
-                continue
-        depth += (kind == "{") - (kind == "}")
-        index += 1
-
-
-def _behind_value(tokens: Sequence[Token], index: int) -> int:
-    """The word behind a value that cannot be read: at the end of its line, outside of brackets."""
-    depth = 0
-    while index < len(tokens) and (depth > 0 or tokens[index].kind not in ("nl", "}")):
-        depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
-        index += 1
-    return index
-
-
-class TerraformFile:
-    """A file of a module: its words and its blocks."""
-
-    def __init__(self, source: Source, words: Text, blocks: tuple[TerraformBlock, ...]) -> None:
-        self.source = source
-        self.words = words
-        self.blocks = blocks
-        self._attributes: dict[int, tuple[BlockAttribute, ...]] = {}
-
-    def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
-        """What a block sets, and what the blocks within it set: read once, however often it is filled in."""
-        if block.start not in self._attributes:
-            self._attributes[block.start] = tuple(attributes_of(self.words, block))
-        return self._attributes[block.start]
-
-    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """What a block itself sets."""
-        return {attribute.name: attribute.value for attribute in self.every_attribute(block) if not attribute.depth}
 
 
 Origins = set[tuple[str, int, int]]

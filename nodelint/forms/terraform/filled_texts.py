@@ -11,7 +11,8 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.given_up import give_up
 from nodelint.forms.terraform.evaluate import EvaluationBudget
-from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
+from nodelint.forms.terraform.file_blocks import TerraformBlock
+from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, fill_template
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source

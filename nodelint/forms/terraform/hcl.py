@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
+from nodelint.base.kept import kept_by_text
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hclstrings import string_end, unescape
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
+from nodelint.text.nodes import MappingEntry, Node, Scalar
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.nodes import SourceText
@@ -174,6 +176,12 @@ class Text:
         if not around or self.tokens[around[-1]].kind != "(":
             return False
         return around[-1] == 0 or self._word(around[-1] - 1) not in _ENCODERS
+
+
+@kept_by_text
+def words_of(text: str) -> Text:
+    """Return the words of a whole text, which nobody changes."""
+    return Text(text, 0, len(text))
 
 
 def read_literal(source: SourceText, start: int, end: int) -> Node | None:

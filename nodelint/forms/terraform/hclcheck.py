@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nodelint.forms.terraform.hcl import DEEPEST, Text, Token
+from nodelint.base.kept import kept_by_text
+from nodelint.forms.terraform.hcl import DEEPEST, Text, Token, words_of
 from nodelint.text.placeholders import template_end
 
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
@@ -29,10 +30,11 @@ class _TooDeep(Exception):
     """Expressions within each other beyond measure: nothing is said of them."""
 
 
+@kept_by_text
 def find_hcl_problem(text: str) -> tuple[int, str] | None:
     """Return the first place that Terraform cannot read, as an offset, and what is wrong there; None without one."""
     try:
-        _BodyChecker(Text(text, 0, len(text)), 0, len(text)).check()
+        _BodyChecker(words_of(text), 0, len(text)).check()
     except _Broken as broken:
         return broken.offset, broken.message
     except _TooDeep:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nodelint.base.kept import kept_by_text
 from nodelint.forms.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token
 from nodelint.forms.terraform.hclstrings import unescape
 from nodelint.forms.terraform.hcltree import (
@@ -290,6 +291,12 @@ def heredoc_template(text: str, token: Token, heredoc: Heredoc, depth: int = 0) 
 
 
 _OPENS = r"\$\$\{|%%\{|[$%]\{"
+
+
+@kept_by_text
+def read_file_template(text: str) -> tuple[TemplatePiece, ...]:
+    """The parts of a file that is a template, as `read_template` has them. Raises `BadExpression`."""
+    return read_template(text, 0, len(text))
 
 
 def read_template(

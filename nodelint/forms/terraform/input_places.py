@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.text import Node, SourceText
 

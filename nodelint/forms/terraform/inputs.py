@@ -14,8 +14,9 @@ from nodelint.base.budget import BudgetSpent
 from nodelint.forms.input_text import InputText, RemoteUse, make_rest
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS, JSON_ENDS
 from nodelint.forms.terraform.hclstrings import string_end
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.input_places import (
@@ -47,9 +48,12 @@ _NOT_IN_IDENTITY = frozenset(
 ) | {"provider", "providers", "tags", "tags_all", "timeouts"}
 """What a resource is set up with and its name, id or address do not come of."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
-_KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-modules|aws-ia|cloudposse)/")
+_KNOWN_PUBLISHERS = re.compile(
+    r"(?:registry\.terraform\.io/|(?:git::)?(?:https://|ssh://git@|git@)?github\.com[/:])?"
+    r"(?:terraform-aws-modules|aws-ia|cloudposse)/"
+)
 _OF_NAMES = re.compile(
-    r"(?:^|_)(?:create|(?:names?|prefix|suffix|id|arn|namespace|stage|environment|enabled?)(?:_|$))"
+    r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
 
 
@@ -266,9 +270,13 @@ class TerraformInputs:
             yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        wanted = re.match(r"module\.(\S+) of ", call)
+        wanted = re.match(r"module\.(\S+) of (.*)", call)
+        home = os.path.normpath(os.path.join(folder, wanted[2])) if wanted is not None and wanted[2] else ""
         for path in self.modules.callers(folder):
-            for called, file, block in self.modules.local_calls(path) if os.path.dirname(path) != folder else ():
+            around = os.path.dirname(path)
+            if around == folder or home not in ("", around):
+                continue
+            for called, file, block in self.modules.local_calls(path):
                 if called == folder and (wanted is None or wanted[1] == ".".join(block.names)):
                     yield file, block
 

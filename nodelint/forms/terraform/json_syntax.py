@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
-from nodelint.forms.terraform.fill import JSON_ENDS, TerraformBlock, TerraformFile, blocks_of
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import JSON_ENDS
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader, parse_expression, read_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
+from nodelint.forms.terraform.parsed import parse_text
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source
@@ -34,8 +36,8 @@ _OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
 def read_file(source: Source) -> TerraformFile:
     """A file of a module, in either syntax."""
     if not source.path.endswith(JSON_ENDS):
-        words = Text(source.text, 0, len(source.text))
-        return TerraformFile(source, words, tuple(blocks_of(words)))
+        parsed = parse_text(source.text)
+        return TerraformFile(source, parsed.words, parsed.blocks, parsed.attributes)
     words = Text(source.text, 0, 0)
     try:
         words.tokens = list(RUN.in_time(_tokens(source.text)))

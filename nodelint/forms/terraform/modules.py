@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
-from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.json_syntax import read_file
 from nodelint.text.limits import note_more
 
 if TYPE_CHECKING:
+    from nodelint.forms.terraform.terragrunt import TerragruntCall
     from nodelint.text.source import Source
 
 _LARGEST = 1 << 20
@@ -28,6 +31,15 @@ _LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
 """What a file holds that calls a module of the same repository."""
 
 
+class KeptUnits(NamedTuple):
+    """The units of Terragrunt in a repository by the folder of the module that they call, and all files read for
+    them.
+    """
+
+    calls: Mapping[str, Sequence[TerragruntCall]]
+    paths: Collection[str]
+
+
 class ModuleFiles:
     """Files of Terraform, read as far as they are asked for. `sources` are read already, or all that others are."""
 
@@ -39,20 +51,21 @@ class ModuleFiles:
     _sources: dict[str, Source | None]
     _files: dict[str, TerraformFile]
     _calls: dict[str, list[tuple[str, TerraformFile, TerraformBlock]]]
+    _units: dict[str, KeptUnits]
 
     _callers: dict[str, list[str]] | None = None
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles = ()) -> None:
         if isinstance(sources, ModuleFiles):
             self._listed, self._near, self._handed_in = sources._listed, sources._near, sources._handed_in
-            self._below = sources._below
+            self._below, self._units = sources._below, sources._units
             self._sources, self._files, self._calls = sources._sources, sources._files, sources._calls
             return
         self._listed, self._near, self._below, self._handed_in = {}, {}, {}, {}
         self._sources = {os.path.abspath(source.path): source for source in sources}
         for path in self._sources:
             self._handed_in.setdefault(os.path.dirname(path), []).append(path)
-        self._files, self._calls = {}, {}
+        self._files, self._calls, self._units = {}, {}, {}
 
     def replace(self, changed: Mapping[str, Source]) -> ModuleFiles:
         """The same files, some of them with another text, by their absolute path; what is read stays read."""
@@ -60,6 +73,7 @@ class ModuleFiles:
         made._sources = {**self._sources, **changed}
         made._files = {path: file for path, file in self._files.items() if path not in changed}
         made._calls = {path: calls for path, calls in self._calls.items() if path not in changed}
+        made._units = {home: units for home, units in self._units.items() if changed.keys().isdisjoint(units.paths)}
         return made
 
     def near(self, folder: str) -> list[str]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.made_nodes import Collection, CollectionNode, scalar
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, Scalar
+from nodelint.text.nodes import MappingEntry, Node, Scalar
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.forms.lib.gotemplate.sprig_values import Piece as TextPiece

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
-from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.json_syntax import read_file
 from nodelint.model.finding import Span

@@ -49,13 +49,19 @@ class _TerraformRun:
         built = make_built((back,), text.template, fixing=True)
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
-        given = [
-            os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
-        ]
+        nodes = [segment.node for segment in text.filled.segments if segment.node is not None]
+        texts = {id(source): source for source in (text.template, *(node.source for node in nodes))}
+        given = [os.path.abspath(source.path) for source in texts.values()]
         parts = tuple(
             dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
         )
-        return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
+        return built._replace(
+            cluster=cluster,
+            label=text.caller,
+            given=() if own is None else (own,),
+            parts=parts,
+            written_in=tuple(texts.values()),
+        )
 
     def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
         """What a text comes to with some edits of files; several where it is filled in more than once.

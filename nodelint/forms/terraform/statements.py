@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TERRAFORM
-from nodelint.forms.terraform.hcl import Text, Token
+from nodelint.forms.terraform.hcl import Token, words_of
 from nodelint.model.evidence import DEFAULT, LOOSE, STATED, About, Evidence, match_chart, stated
 from nodelint.text import Source
 
@@ -53,7 +53,7 @@ class Reference(NamedTuple):
 
 def assigned(text: str) -> Iterator[Assigned]:
     """All that a text of HCL assigns, with the words of the blocks and objects around each."""
-    tokens = Text(text, 0, len(text)).tokens
+    tokens = words_of(text).tokens
     around: list[tuple[tuple[str, ...], int]] = []
     words: list[str] = []
     for index, token in enumerate(tokens):
@@ -138,6 +138,10 @@ class Module:
         for item in found:
             for about, by, weight in _states(item, blocks[item.block]):
                 self._take(item, about, by, weight)
+            if item.key == "repository" and _is_unpinned_old_chart(item, blocks[item.block]):
+                line = text.count("\n", 0, item.at) + 1
+                found_here = stated("karpenter", _NEWEST_OF_OLD_REPOSITORY, path, line, _OLD_REPOSITORY, STATED)
+                self.evidence += [found_here] if found_here else []
 
     def _take(self, assigned: Assigned, about: About, by: str, weight: int) -> None:
         if weight == DEFAULT and _is_called(self.path):
@@ -148,6 +152,21 @@ class Module:
             line = self.text.count("\n", 0, assigned.at) + 1
             if found := stated(about, assigned.text, self.path, line, by, weight):
                 self.evidence.append(found)
+
+
+_OLD_REPOSITORY, _NEWEST_OF_OLD_REPOSITORY = "charts.karpenter.sh", "0.16.3"
+"""Where charts were before 0.17, which are in an OCI registry, and the newest that is there."""
+
+
+def _is_unpinned_old_chart(repository: Assigned, block: dict[str, Assigned]) -> bool:
+    """Whether a block installs the newest chart of the old repository."""
+    chart = block.get("chart")
+    return (
+        "version" not in block
+        and chart is not None
+        and chart.text == "karpenter"
+        and _OLD_REPOSITORY in (repository.text or "")
+    )
 
 
 def _is_called(path: str) -> bool:

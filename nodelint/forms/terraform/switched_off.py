@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.requests import BlockAddress
-from nodelint.forms.terraform.fill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.fill import ENDS, explain_no_instance
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import Object
@@ -83,6 +84,9 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
 def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
     """Why each caller of the module leaves a block without an instance; empty where one has."""
     outer = file.attributes(block)
-    callers = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
+    folder = os.path.dirname(os.path.abspath(file.source.path))
+    if not {"count", "for_each"} & outer.keys() and not any(modules.list_calls(folder)):
+        return ""
+    callers = modules.variants(folder)
     reasons = [caller.is_off or explain_no_instance(outer, caller.evaluator(file.source)) for caller in callers]
     return reasons[0] if all(reasons) else ""

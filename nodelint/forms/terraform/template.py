@@ -13,7 +13,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.evaluate import ExpressionEvaluator
 from nodelint.forms.terraform.hclstrings import unescape
 from nodelint.forms.terraform.nodes import EvaluationFailure, TextNode, items_of, joined, text_of
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.forms.terraform.hcltree import HclExpression, TemplatePiece

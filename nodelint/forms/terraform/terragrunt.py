@@ -10,10 +10,10 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.forms.lib.made_nodes import mapping, scalar
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
-from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.functions.table import call_function
-from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.nodes import unknown
+from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node
@@ -44,13 +44,12 @@ class TerragruntCall(NamedTuple):
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
     """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
-    parsed = ParsedFiles()
     beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)
         if source is None:
             continue
-        file = TerragruntFile(source, os.path.dirname(path), home, read, budget, parsed)
+        file = TerragruntFile(source, os.path.dirname(path), home, read, budget)
         module = file.module()
         if module is None:
             continue
@@ -75,40 +74,6 @@ def _find_files(home: str) -> Iterator[str]:
             yield os.path.join(folder, NAME)
 
 
-class ParsedFile:
-    """The blocks of a file, and the attributes of each: many files include one, and look into it again and again."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.words = Text(source.text, 0, len(source.text))
-        self.blocks = list(blocks_of(self.words))
-        self.whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(source.text))
-        self._bodies: dict[int, dict[str, HclExpression]] = {}
-
-    def body(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """Return the expressions of a block's own attributes, parsed once."""
-        if id(block) not in self._bodies:
-            self._bodies[id(block)] = {
-                attribute.name: attribute.value
-                for attribute in attributes_of(self.words, block)
-                if not attribute.depth
-            }
-        return self._bodies[id(block)]
-
-
-class ParsedFiles:
-    """The files that were parsed, by the ids of their sources."""
-
-    def __init__(self) -> None:
-        self._files: dict[int, ParsedFile] = {}
-
-    def parse(self, source: Source) -> ParsedFile:
-        """Return a file, parsed once."""
-        if id(source) not in self._files:
-            self._files[id(source)] = ParsedFile(source)  # which keeps the source, so that its id stays its own
-        return self._files[id(source)]
-
-
 class TerragruntFile:
     """A file, read as the child in `folder` reads it."""
 
@@ -119,7 +84,6 @@ class TerragruntFile:
         home: str,
         read: Reader,
         budget: EvaluationBudget,
-        parsed: ParsedFiles,
         depth: int = 0,
     ) -> None:
         self.source = source
@@ -128,11 +92,10 @@ class TerragruntFile:
         self.read = read
         self.budget = budget
         self.depth = depth
-        self.parsed = parsed
-        file = parsed.parse(source)
+        file = parse_text(source.text)
         self.blocks = file.blocks
         self._body = file.body
-        self.outer = file.body(file.whole)
+        self.outer = file.outer
         self._locals: dict[str, Node | None] = {}
         scope = NameScope(source, {}, self._lookup, self._call, folder)
         self.evaluator = Evaluator(scope, budget)
@@ -188,7 +151,7 @@ class TerragruntFile:
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None
-        return TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.parsed, self.depth + 1)
+        return TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
 
     def _lookup(self, word: str, name: str) -> Node | None:
         if word != "local":

@@ -15,7 +15,8 @@ from nodelint.forms.terraform.input_places import (
     narrow_node,
     write_lookups_as_indexes,
 )
-from nodelint.forms.terraform.terragrunt import NAME, ParsedFile, ParsedFiles, TerragruntFile
+from nodelint.forms.terraform.parsed import parse_text
+from nodelint.forms.terraform.terragrunt import NAME, TerragruntFile
 from nodelint.forms.terraform.values import Modules
 from nodelint.text import Source, SourceText
 
@@ -33,7 +34,6 @@ class TerragruntInputs:
     def __init__(self, modules: Modules, list_outputs: ListOutputs) -> None:
         self._modules = modules
         self._list_outputs = list_outputs
-        self._parsed = ParsedFiles()
 
     def list_given(self, folder: str, name: str, steps: Sequence[str], label: str) -> Iterator[InputPlace]:
         """Yield what the units that call a module give to a variable; `label` names the only one that counts."""
@@ -50,8 +50,8 @@ class TerragruntInputs:
 
     def _list_input(self, source: Source, folder: str, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """What one file gives to a variable, by `inputs` and by files of variables that it names."""
-        file = self._parsed.parse(source)
-        given = file.body(file.whole).get("inputs")
+        file = parse_text(source.text)
+        given = file.outer.get("inputs")
         if given is not None:
             for part, left in narrow(given, [name, *steps], source.text):
                 yield InputPlace(f"inputs: {name}", folder, source, part.start, part.end, steps=tuple(left))
@@ -77,7 +77,7 @@ class TerragruntInputs:
             if f"{word}.{name}{after}" == text.strip():
                 steps += place.steps
             if word == "local":
-                yield from self._list_locals(place, self._parsed.parse(source), name, steps)
+                yield from self._list_locals(place, source, name, steps)
             elif word == "dependency":
                 yield from self._list_dependency(place, name, steps)
             else:
@@ -86,12 +86,13 @@ class TerragruntInputs:
             yield from self._list_read(place, arguments, text)
 
     def _list_locals(
-        self, place: InputPlace, file: ParsedFile, name: str, steps: Sequence[str]
+        self, place: InputPlace, source: Source, name: str, steps: Sequence[str]
     ) -> Iterator[InputPlace]:
+        file = parse_text(source.text)
         for block in file.blocks:
             value = file.body(block).get(name) if block.kind == "locals" else None
-            for part, left in narrow(value, steps, file.source.text) if value is not None else ():
-                yield InputPlace(f"local.{name}", place.folder, file.source, part.start, part.end, steps=tuple(left))
+            for part, left in narrow(value, steps, source.text) if value is not None else ():
+                yield InputPlace(f"local.{name}", place.folder, source, part.start, part.end, steps=tuple(left))
 
     def _list_dependency(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         """The output of another unit: by its module where that is here, else by all that the unit gives."""
@@ -109,13 +110,13 @@ class TerragruntInputs:
                 label = os.path.relpath(folder, module).replace(os.sep, "/")
                 yield from self._list_outputs(module, label, steps[1:])
                 return
-            parsed = self._parsed.parse(unit)
+            parsed = parse_text(unit.text)
             yield from (
                 InputPlace(f"unit {name}: source", folder, unit, block.start, block.end)
                 for block in parsed.blocks
                 if block.kind == "terraform"
             )
-            given = parsed.body(parsed.whole).get("inputs")
+            given = parsed.outer.get("inputs")
             if given is not None:
                 yield InputPlace(f"unit {name}: inputs", folder, unit, given.start, given.end)
             return
@@ -142,9 +143,8 @@ class TerragruntInputs:
         source = self._modules.source(os.path.normpath(path))
         if source is None:
             return
-        file = self._parsed.parse(source)
         if len(steps) > 1 and steps[0] == "locals":
-            yield from self._list_locals(place, file, steps[1], steps[2:])
+            yield from self._list_locals(place, source, steps[1], steps[2:])
         elif len(steps) > 1 and steps[0] == "inputs":
             yield from self._list_input(source, place.folder, steps[1], steps[2:])
         else:
@@ -153,7 +153,7 @@ class TerragruntInputs:
     def _open(self, source: SourceText, folder: str) -> TerragruntFile:
         assert isinstance(source, Source)  # every file of Terragrunt is read as one
         home = find_top(folder) or folder
-        return TerragruntFile(source, folder, home, self._modules.source, self._modules.budget, self._parsed)
+        return TerragruntFile(source, folder, home, self._modules.source, self._modules.budget)
 
     def _list_files(self, folder: str) -> Iterator[Source]:
         """The files of Terragrunt in a folder and above it, which it may include."""

@@ -21,7 +21,8 @@ from nodelint.forms.terraform.nodes import (
     text_of,
     unknown,
 )
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node
+from nodelint.text.nodes import MappingEntry, Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

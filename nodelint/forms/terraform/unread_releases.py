@@ -15,7 +15,7 @@ from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.chart_values import holds_unknown
 from nodelint.forms.terraform.chart_releases import releases_in
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.values import Modules

@@ -17,19 +17,21 @@ from nodelint.forms.lib.file_patterns import match_files, names_file
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, explain_no_instance, instances
+from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.forms.terraform.functions.table import call_function
-from nodelint.forms.terraform.hclexpr import read_template
+from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
-from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
 from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source
@@ -222,7 +224,7 @@ class TerraformModule:
         if source is None or self.budget.depth > 60:
             return unknown(at)
         try:
-            pieces = read_template(source.text, 0, len(source.text))
+            pieces = read_file_template(source.text)
         except BadExpression:
             return unknown(at)
         whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
@@ -256,7 +258,6 @@ class Modules(ModuleFiles):
         self.settled = settled
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
-        self._terragrunt: dict[str, dict[str, list[TerragruntCall]]] = {}
         self.budget = EvaluationBudget()
 
     def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
@@ -268,7 +269,7 @@ class Modules(ModuleFiles):
             )
             if len(called) > _MOST_CALLS:
                 note_limit(folder, _MOST_CALLS, "calls of this module", 0)
-            if depth >= _DEEPEST and any(self._list_calls(folder)):
+            if depth >= _DEEPEST and any(self.list_calls(folder)):
                 note_limit(folder, _DEEPEST, "modules that call each other down to this one", 0)
             self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
         return self._variants[folder, depth]
@@ -297,9 +298,15 @@ class Modules(ModuleFiles):
         home = safe_read.find_top(folder)
         if home is None:
             return ()
-        if home not in self._terragrunt:
-            self._terragrunt[home] = terragrunt_calls(home, self.source, self.budget)
-        return self._terragrunt[home].get(folder, ())
+        if home not in self._units:
+            paths: set[str] = set()
+
+            def read(path: str) -> Source | None:
+                paths.add(path)
+                return self.source(path)
+
+            self._units[home] = KeptUnits(terragrunt_calls(home, read, self.budget), paths)
+        return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
         """What a file of variables gives."""
@@ -308,12 +315,12 @@ class Modules(ModuleFiles):
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
-        for file, block in self._list_calls(folder):
+        for file, block in self.list_calls(folder):
             given = file.attributes(block)
             del given["source"]
             yield from self._instances(file, block, given, folder, depth)
 
-    def _list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+    def list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
         """The blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)

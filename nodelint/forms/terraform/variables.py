@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from nodelint.files.gate import gate
 from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
-from nodelint.forms.terraform.fill import TerraformBlock, attributes_of
-from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.nodes import unknown
+from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node
@@ -42,11 +41,9 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
             if entry.name is not None:
                 yield entry.name, entry.value
         return
-    words = Text(source.text, 0, len(source.text))
     nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
-    for attribute in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
-        if not attribute.depth:
-            yield attribute.name, Evaluator(nothing, budget).value(attribute.value)
+    for name, value in parse_text(source.text).outer.items():
+        yield name, Evaluator(nothing, budget).value(value)
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hcl import DEEPEST, HclError, HclReader, Text
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, SourceText
+from nodelint.text.nodes import MappingEntry, Node, SourceText
+from nodelint.text.unknown_value import UNKNOWN
 
 _KINDS = {
     "deployment": ("apps/v1", "Deployment"),

@@ -32,6 +32,7 @@ from nodelint.karpenter.resolve.accelerators import (
     special,
 )
 from nodelint.karpenter.resolve.allocatable import NoCapacity, lacking, least_scant
+from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Growth,
@@ -63,7 +64,7 @@ from nodelint.karpenter.resolve.pool_overlap import (
     taints,
     turn,
 )
-from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
+from nodelint.karpenter.resolve.resolution import ELSEWHERE, PERHAPS_NEWER, Resolution
 from nodelint.karpenter.resolve.zones import INTERRUPTIBLE, places_of
 from nodelint.model.gap import Gap
 from nodelint.model.keys import (
@@ -134,9 +135,6 @@ __all__ = [
     "turn",
     "within",
 ]
-
-PERHAPS_NEWER = "is not known to EC2 or Karpenter, and may be newer than the catalogue"
-ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
 
 ENCLAVES = "which types support Nitro Enclaves is known to AWS only"
 
@@ -277,6 +275,8 @@ def _newer_than_catalog(
         if new and not named_elsewhere(key, new, supply.view):
             yield unknown_fact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
             return
+    if any(named_elsewhere(normalize(o.key), o.values if o.operator == "In" else (), supply.view) for o in lines):
+        return  # said already
     name = newer_type(folded, supply.view, sizes_left_out(pool))
     at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
     if name is not None and at is not None:

@@ -10,9 +10,9 @@ from itertools import accumulate
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
-from nodelint.karpenter.resolve.resolution import LineEffect
 from nodelint.karpenter.resolve.zones import place_note
 from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key

@@ -10,9 +10,10 @@ from functools import lru_cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.karpenter.resolve.effects import MinValues
 from nodelint.karpenter.resolve.limits import beyond, limits
 from nodelint.karpenter.resolve.node_size import sizes_of
-from nodelint.karpenter.resolve.resolution import MinValues, Resolution
+from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import Version

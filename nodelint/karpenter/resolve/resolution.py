@@ -2,109 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.capacity import NodeCapacity
+from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.gap import Gap
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
-from nodelint.model.manifest import Label, NodePool, RequirementLine
-from nodelint.model.releases import KubernetesVersion, Version, has_defect
+from nodelint.model.manifest import NodePool
+from nodelint.model.releases import KubernetesVersion, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.text import Node
 
+PERHAPS_NEWER = "is not known to EC2 or Karpenter, and may be newer than the catalogue"
+ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
+OLD_FACTS = "is not known, and may be newer than the catalogue"
+
 _GROUP = 40
 """Types of about the same price that are looked at together: there are about as many such groups."""
-
-
-class LineEffect(NamedTuple):
-    """What one requirement line, or one label of the template, does to the choice of instance types.
-
-    `kept` are the types that meet it by itself. `before` and `after` are the types left before and
-    after it, in the order written. `without` are those that would be left in the end if only this
-    line were dropped, `final` those that are left. Types can also come back through a line
-    (`removed` is below zero then): two lines on one key that contradict each other leave exactly
-    the types without that label, and so does Karpenter. `requirement` is None where a placeholder
-    keeps the line from being judged; it then removes nothing here.
-    """
-
-    at: RequirementLine | Label
-    key: str
-    operator: str
-    values: tuple[str, ...]
-    min_values: int | None
-    requirement: Requirement | None
-    kept: TypeSet
-    before: TypeSet
-    after: TypeSet
-    without: TypeSet
-    final: TypeSet
-    note: str | None = None
-
-    @property
-    def node(self) -> Node:
-        """Return where it stands: the whole entry of a requirement, the value of a label."""
-        return self.at.node
-
-    @property
-    def known(self) -> bool:
-        """Whether the whole line could be judged: nothing of it is a placeholder."""
-        return self.requirement is not None and (isinstance(self.at, Label) or self.at.known)
-
-    @property
-    def is_label(self) -> bool:
-        """Whether it is a label of `spec.template.metadata.labels`."""
-        return isinstance(self.at, Label)
-
-    @property
-    def removed(self) -> int:
-        """Return how many types it takes away where it stands."""
-        return len(self.before) - len(self.after)
-
-    @property
-    def removed_alone(self) -> int:
-        """Return how many types come back in the end if only this line is dropped."""
-        return len(self.without) - len(self.final)
-
-
-class Unlaunchable(NamedTuple):
-    """Instance types that meet the requirements and have no image.
-
-    `kind` is `none` (the class finds no image at all), `arch` (none of this architecture),
-    `variant` (the architecture has images, but none for a GPU or accelerator of this kind) or `os`
-    (Windows images in a class that the controller takes for Linux). `variant` is what the types
-    would need. `since` is the release in which the alias has the image, `aliases` are the alias
-    families that have it in the release asked about.
-    """
-
-    types: TypeSet
-    kind: str
-    reason: str
-    arch: str | None = None
-    variant: str | None = None
-    since: Version | None = None
-    aliases: tuple[str, ...] = ()
-
-
-class MinValues(NamedTuple):
-    """A minValues, how many values it wants, and how many the types left have (None: known to AWS only)."""
-
-    line: LineEffect
-    key: str
-    wanted: int
-    have: int | None
-
-    @property
-    def met(self) -> bool:
-        """Whether there are enough values, as far as can be said."""
-        return self.have is None or self.have >= self.wanted
 
 
 class Resolution:
@@ -166,6 +87,25 @@ class Resolution:
 
         twin = copy(self)
         twin.min_values_relaxed = True
+        return twin
+
+    @property
+    def perhaps_newer(self) -> Gap | None:
+        """Return why a type that the catalogue lacks may meet the requirements that no known type meets.
+
+        None if some known type meets them, or if no such type can.
+        """
+        reasons = (ELSEWHERE, PERHAPS_NEWER, OLD_FACTS)
+        return (
+            next((gap for gap in self.unknown if gap.reason.endswith(reasons)), None) if not self.candidates else None
+        )
+
+    def with_unknown(self, gaps: Iterable[Gap]) -> Resolution:
+        """Return the same with more that is not known."""
+        from copy import copy
+
+        twin = copy(self)
+        twin.unknown = (*self.unknown, *gaps)
         return twin
 
     def with_overlays(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.budget import RUN
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node
+from nodelint.text.nodes import MappingEntry, Node
 from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.unknown_value import UNKNOWN
 
 MOST_COPIES = 100_000
 """Nodes that the aliases of one text may stand for, all together."""

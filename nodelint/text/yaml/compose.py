@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.text.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, SourceText, Style
+from nodelint.text.nodes import Kind, MappingEntry, Node, Scalar, SourceText, Style
 from nodelint.text.placeholders import (
     CODE,
     MASK,
@@ -24,6 +24,7 @@ from nodelint.text.placeholders import (
     unmask,
 )
 from nodelint.text.syntax_errors import NotInTime, Unreadable, shortened
+from nodelint.text.unknown_value import UNKNOWN
 from nodelint.text.yaml.libyaml import (
     ALIAS,
     DOCUMENT,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nodelint.text.nodes import UNKNOWN, Scalar
+from nodelint.text.nodes import Scalar
+from nodelint.text.unknown_value import UNKNOWN
 
 Resolved = str | int | float | bool | None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
 from nodelint.text.syntax_errors import Unreadable, shortened
+from nodelint.text.unknown_value import UNKNOWN
 from nodelint.text.yaml.scalars import finite, resolve
 
 _CORE = "tag:yaml.org,2002:"

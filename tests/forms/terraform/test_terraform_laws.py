@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.files.discover import discover
-from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.file_blocks import TerraformBlock, attributes_of, blocks_of
 from nodelint.forms.terraform.hcl import Text, read_literal
 from nodelint.inventory import Inventory, read_inventory
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nodelint.forms.terraform import terragrunt
 from nodelint.forms.terraform.evaluate import EvaluationBudget
-from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.filled_texts import filled_texts
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.modules import ModuleFiles

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
-from nodelint.forms.terraform.fill import attributes_of, blocks_of, fill_template
+from nodelint.forms.terraform.file_blocks import attributes_of, blocks_of
+from nodelint.forms.terraform.fill import fill_template
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.hclexpr import parse_expression
 from nodelint.forms.terraform.hcltree import BadExpression
 from nodelint.forms.terraform.nodes import TextNode
 from nodelint.forms.terraform.template import Evaluator
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
 from nodelint.text.source import Source
+from nodelint.text.unknown_value import UNKNOWN
 from tests.project.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -22,7 +22,8 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
 )
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, Definition, Part, Pipeline, parse
 from nodelint.forms.lib.gotemplate.value_sizes import size_made, size_of, steps_for
-from nodelint.text.nodes import UNKNOWN, Node, SourceText
+from nodelint.text.nodes import Node, SourceText
+from nodelint.text.unknown_value import UNKNOWN
 
 OPEN = object()
 """The value of what is not known before the chart is installed."""

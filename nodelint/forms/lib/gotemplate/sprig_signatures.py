@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nodelint.forms.lib.gotemplate.sprig_values import Rope, Unordered, Unresolved, Unset, as_node, hold_value
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 Function = Callable[..., object]
 

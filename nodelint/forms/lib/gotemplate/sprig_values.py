@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from nodelint.text.nodes import UNKNOWN, MappingEntry, Node, SourceText
+from nodelint.text.nodes import MappingEntry, Node, SourceText
+from nodelint.text.unknown_value import UNKNOWN
 from nodelint.text.yaml.scalars import reads_as_text
 
 Piece = tuple[str, Node | None]

@@ -21,7 +21,8 @@ from nodelint.forms.terraform.nodes import (
     unknown,
 )
 from nodelint.forms.terraform.types import ANY, STRING, ValueType, convert, list_of, type_of, unify
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 Function = Callable[..., object]
 """A function of a call: its place, and its arguments. It may raise `EvaluationFailure` where Terraform stops."""

@@ -34,7 +34,8 @@ from nodelint.forms.terraform.nodes import (
     unknown,
 )
 from nodelint.forms.terraform.types import BOOL, NUMBER, STRING, convert, one_type, set_of
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 _MOST_ROWS = 1024
 

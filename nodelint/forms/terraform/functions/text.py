@@ -27,7 +27,8 @@ from nodelint.forms.terraform.nodes import (
 )
 from nodelint.forms.terraform.types import BOOL, convert
 from nodelint.text.goregex import find_matches, replace_matches
-from nodelint.text.nodes import UNKNOWN, Node
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 Piece = tuple[str, Node | None]
 

@@ -1,0 +1,33 @@
+"""Keep what is made of a text: whichever side of a plan and whichever part of a run asks, it is made once."""
+
+from __future__ import annotations
+
+from nodelint.base.types import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _Made = TypeVar("_Made")
+
+_MOST = 16_000_000
+"""Characters of texts of which something is kept; beyond them all is forgotten, for a server lives on."""
+
+
+def kept_by_text(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
+    """Return a function that calls another one once for each text; what that raises is not kept."""
+    results: dict[str, _Made] = {}
+    size = 0
+
+    def get(text: str) -> _Made:
+        nonlocal size
+        if text not in results:
+            made = make(text)
+            if size + len(text) > _MOST:
+                results.clear()
+                size = 0
+            results[text] = made
+            size += len(text)
+        return results[text]
+
+    return get

@@ -1,0 +1,40 @@
+"""Texts of HCL as words, blocks and attributes, each text parsed once in a run."""
+
+from __future__ import annotations
+
+from nodelint.base.kept import kept_by_text
+from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.hcl import words_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.hcltree import HclExpression
+
+
+class ParsedText:
+    """A text of HCL: its words, its blocks, and `whole`, all of it as the body of one block."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self.blocks = tuple(blocks_of(self.words))
+        self.whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(text))
+        self.attributes: dict[int, tuple[BlockAttribute, ...]] = {}
+        """What the blocks set that were asked for, and the blocks within them, by where each begins."""
+        self._outer: tuple[BlockAttribute, ...] | None = None
+
+    def body(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """Return the expressions of a block's own attributes."""
+        if block.start not in self.attributes:
+            self.attributes[block.start] = tuple(attributes_of(self.words, block))
+        return {a.name: a.value for a in self.attributes[block.start] if not a.depth}
+
+    @property
+    def outer(self) -> dict[str, HclExpression]:
+        """The expressions of the attributes outside of all blocks."""
+        if self._outer is None:
+            self._outer = tuple(attributes_of(self.words, self.whole))
+        return {a.name: a.value for a in self._outer if not a.depth}
+
+
+parse_text = kept_by_text(ParsedText)

@@ -1,0 +1,73 @@
+"""From what is rendered to the files: objects, further places and withheld fixes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.lint.results import Result
+from nodelint.model.finding import Also, Span, Withheld, label_of
+from nodelint.text import Node
+
+if TYPE_CHECKING:
+    from nodelint.forms.rendered import Built
+    from nodelint.model.manifest import Object
+
+
+def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
+    """The objects in the files that those of built texts are made of, by the id of these."""
+    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
+
+
+def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
+    """The object of a finding in the files: the one around its place, else the one that it was made of."""
+    if obj is None:
+        return None
+    from nodelint.forms.rendered import object_around
+
+    if built.by_default:
+        return built.written_object(obj) or obj
+    return object_around(at, obj.kind) or built.written_object(obj) or obj
+
+
+def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
+    for place in also:
+        origin = built.find_origin(place.at)
+        if origin is not None:
+            yield Also(origin.at, place.message)
+
+
+def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
+    """The values of the files that an object is built with, beside what a finding shows, where it shows none of them.
+
+    What is wrong with a key that the template writes may be the value beside it.
+    """
+    files = {id(file) for file in built.given}
+    if not files or any(id(place.source) in files for place in places):
+        return
+    shown = False
+    for node in (result.finding.at, *(place.at for place in result.finding.also)):
+        around = node.parent if isinstance(node, Node) else None
+        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
+        origins = (built.find_origin(part) for part in parts)
+        own = next((origin.at for origin in origins if origin is not None and id(origin.at.source) in files), None)
+        if own is not None:
+            shown = True
+            yield Also(own, "a value of this file")
+    if not shown and result.severity == "error":
+        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
+    """What keeps a fix of a rule from being made, with its place in a file."""
+    if withheld is None or withheld.at is None:
+        return withheld
+    origin = built.find_origin(withheld.at)
+    return withheld._replace(at=None if origin is None else origin.at)
+
+
+def withhold_shared(other: Built) -> Withheld:
+    """That a fix changes what is built elsewhere of the same file, where nothing is wrong with it."""
+    place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
+    return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")

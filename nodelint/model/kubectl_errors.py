@@ -1,0 +1,67 @@
+"""What kubectl prints in place of objects, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.model.messages import short
+
+_ERROR = re.compile(
+    r"(?m)^((?:error: |Error from server|Unable to connect to the server|The connection to the server ).*)$"
+)
+
+_REMEDIES = (
+    (
+        r"doesn't have a resource type|no matches for kind|could not find the requested resource",
+        "the cluster has no CRDs of Karpenter: see `kubectl config current-context`, then `kubectl get crds`",
+    ),
+    (
+        r"\(Forbidden\).* cannot (?:get|list|watch) resource",
+        "your user needs get and list on nodepools.karpenter.sh and ec2nodeclasses.karpenter.k8s.aws",
+    ),
+    (
+        r"Unauthorized|must be logged in|credentials|token .*expired|getting credentials",
+        "log in to the cluster again, such as by `aws sso login` or `aws eks update-kubeconfig`",
+    ),
+    (
+        r"Unable to connect|connection to the server|refused|timed? ?out|no such host|TLS handshake",
+        "kubectl does not reach the cluster: see `kubectl config current-context` and whether its network is open",
+    ),
+    (r"\(NotFound\)", "see whether the name and the namespace (`-n`) are right"),
+)
+_TABLE = re.compile(r"\s*(?:NAMESPACE +)?NAME +[A-Z -]*\bAGE\b")
+_FAILED_READ = re.compile(
+    r"Error from server (?:\(NotFound\)"
+    r"|\(Forbidden\): .*User \"(?!system:serviceaccount:).*cannot (?:get|list|watch))"
+)
+_OTHERWISE = "run the command in front of the pipe alone to see what it prints"
+
+
+def explain_missing_objects(text: str) -> str:
+    """Return why a text that should come from kubectl holds no object, and what to do about it."""
+    failure = explain_failure(text)
+    if failure is not None:
+        return failure
+    if _TABLE.match(text):
+        return "it is a table: add `-o yaml` to `kubectl get`"
+    if text.startswith("No resources found"):
+        return "the cluster has none: add `-A` or another `-n`, and `-o yaml`"
+    return _OTHERWISE
+
+
+def explain_failure(text: str) -> str | None:
+    """Return the error that kubectl printed, and what to do about it. None if the text holds no such error."""
+    found = _ERROR.search(text)
+    if found is None:
+        return None
+    error = found[1].strip()
+    for pattern, remedy in _REMEDIES:
+        if re.search(pattern, error, re.IGNORECASE):
+            return f"kubectl failed with `{short(error, 120)}`: {remedy}"
+    return f"kubectl failed with `{short(error, 120)}`: {_OTHERWISE}"
+
+
+def is_failed_read(text: str) -> bool:
+    """Whether kubectl printed no more than that its user may not read an object, or that the object is not there."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(_FAILED_READ.match(line) for line in lines)

@@ -1,0 +1,73 @@
+"""What pools can launch, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodelint.ec2.facts import NOTHING, AwsFacts
+from nodelint.karpenter.images import Image
+from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.model.finding import find_object_place, label_of
+from nodelint.model.providers import providers_key
+from nodelint.report.explain_facts import (
+    facts_json,
+    image_json,
+    pool_json,
+)
+from nodelint.report.explain_types import (
+    TypeRows,
+    launch_order,
+)
+from nodelint.report.json_text import JsonLine
+
+VERSION = 1
+"""The version of the JSON that `explain_json` gives."""
+
+
+def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
+    """The answer as plain data, to be written as JSON.
+
+    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
+    elements of `requirements` stand in the order written, labels of the template after the requirements.
+    `facts` are those behind the resolutions.
+    """
+    rows = TypeRows()
+    return {
+        "version": VERSION,
+        **facts_json(facts),
+        "nodePools": [_pool_json(resolution, rows) for resolution in resolutions],
+    }
+
+
+def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
+    pool, catalog = resolution.pool, resolution.catalog
+    ref = pool.class_ref
+    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
+    return {
+        "name": pool.name if isinstance(pool.name, str) else None,
+        "path": find_object_place(pool)[0],
+        **({"with": label} if (label := label_of(pool.source)) else {}),
+        "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
+        "images": [_image_json(image) for image in resolution.images.images],
+        "instanceTypes": rows.list_types(resolution),
+        "launchOrder": launch_order(resolution),
+        "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
+        "requirements": [
+            {
+                "key": providers_key(line.key, pool.provider),
+                "operator": line.operator,
+                "values": list(line.values),
+                "removed": line.removed,
+                "removedAlone": line.removed_alone,
+            }
+            for line in resolution.lines
+        ],
+        **({"nodeOverlays": list(resolution.overlay_names)} if resolution.overlay_names else {}),
+        **dict(pool_json(resolution)),
+    }
+
+
+def _image_json(image: Image) -> dict[str, Any]:
+    requested = {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
+    return requested if image.found is None else {**requested, **image_json(image.found)}

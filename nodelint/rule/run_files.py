@@ -1,0 +1,118 @@
+"""What a rule about a file may ask of the other files of a run: installations, Terraform's blocks, what they hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.manifest import EC2NodeClass, Object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.releases.settings import StatedSettings
+    from nodelint.rule.object_relations import ObjectRelations
+    from nodelint.text import Source
+
+    AnyObject = TypeVar("AnyObject", bound=Object)
+
+
+class RunFiles:
+    """The files of a run, and those that tell of the cluster beside them, for rules about a file as a whole."""
+
+    def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
+        self._context = context
+        self._stated = stated
+        self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
+        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
+        self._classes_of: dict[int, list[EC2NodeClass]] | None = None
+        self._below: dict[type[Object], dict[str, list[Any]]] = {}
+
+    @cached_property
+    def installs(self) -> Sequence[ControllerInstall]:
+        """How the files of the repository install the controller, in every form, with the values of its chart."""
+        if self._stated is not None:
+            return self._stated().installs
+        from nodelint.inventory.controller_installs import find_installs
+
+        return find_installs(self._context.files)
+
+    def installs_in(self, source: Source) -> Sequence[ControllerInstall]:
+        """Return the installations of which a file holds a part."""
+        return self._installs_by_path.get(source.path, ())
+
+    @cached_property
+    def _installs_by_path(self) -> Mapping[str, list[ControllerInstall]]:
+        return _group((path, install) for install in self.installs for path in install.paths)
+
+    @property
+    def files_around(self) -> Sequence[Source]:
+        """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
+        stated = self._stated
+        return self._context.files if stated is None else (*self._context.files, *stated().others)
+
+    def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
+        """Return the objects of a class below the nearest folder around a file that holds any."""
+        if kind not in self._below:
+            found = (obj for obj in self._context.objects if isinstance(obj, kind))
+            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
+        below = self._below[kind]
+        return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
+
+    @property
+    def files_of_run(self) -> Sequence[Source]:
+        """The files of the run as they are written, also for a rule about what is rendered of them."""
+        stated = self._stated
+        return self._context.files if stated is None else stated().files
+
+    def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
+        """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.
+
+        Rules about a file ask it of all the others, so that it is looked for once.
+        """
+        found = self._matches.get((pattern, around))
+        if found is None or found[0] is not self._context.files:
+            files = self.files_around if around else self._context.files
+            found = self._matches[pattern, around] = (
+                self._context.files,
+                any(pattern.search(file.text) for file in files),
+            )
+        return found[1]
+
+    def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
+        """Return the EC2NodeClasses that a file holds."""
+        if self._classes_of is None:
+            self._classes_of = _group(
+                (id(obj.source), obj) for obj in self._context.objects if isinstance(obj, EC2NodeClass)
+            )
+        return self._classes_of.get(id(source), ())
+
+    @property
+    def terraform(self) -> TerraformBlocks:
+        """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
+        from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+
+        if self._terraform is None or self._terraform[0] is not self._context.files:
+            self._terraform = self._context.files, TerraformBlocks(self._context.files)
+        return self._terraform[1]
+
+
+def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _folders_around(path: str) -> Iterator[str]:
+    """Yield the folders around a file, the nearest first, the one that holds all last: empty for relative paths."""
+    folder = os.path.dirname(path)
+    while folder and folder != os.path.dirname(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+    yield folder

@@ -1,0 +1,77 @@
+r"""A chart of Karpenter from `charts.karpenter.sh`, where none is newer than 0.16.3.
+
+Charts since 0.17 are in an OCI registry, `oci://public.ecr.aws/karpenter/karpenter`. Without a version the old
+repository gives 0.16.3, of 2022: it reads none of today's settings, knows neither NodePools nor EC2NodeClasses, and
+runs on no Kubernetes that EKS still has. A newer version is not there, so that the installation fails.
+
+```yaml bad
+# file: main.tf
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "karpenter"
+  repository = "https://charts.karpenter.sh"
+  chart      = "karpenter"
+}
+```
+
+```yaml good
+# file: main.tf
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  set {
+    name  = "settings.interruptionQueue"
+    value = "main"
+  }
+}
+```
+"""
+
+import re
+
+from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_blocks
+
+_REPOSITORY = "charts.karpenter.sh"
+_VERSION = re.compile(r"""(?:version|targetRevision)["']?[ \t]*+[:=\s][ \t]*+["']?v?(\d+\.\d+|[^\s"'#\\][^\s#]*)""")
+_OF_OLD = re.compile(r"0\.(?:\d|1[0-6])")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    severity="warning",
+    subject="migration",
+    mentions=[_REPOSITORY],
+    source="https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0170",
+    tags=["installation"],
+)
+def check(source: Source, context: Context) -> Findings:
+    if "{{" in source.text and "helm" not in source.text:
+        return
+    for match in re.finditer(re.escape(_REPOSITORY), source.text):
+        line = source.text[source.text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        text = _find_text_around(source, match.start())
+        if line.lstrip().startswith(("#", "//")) or "HelmRepository" in text:
+            continue
+        version = _VERSION.search(text)
+        if version is not None and (_OF_OLD.fullmatch(version[1]) or not version[1][0].isdigit()):
+            continue
+        yield Finding(
+            at=Span(source, match.start(), match.end()),
+            message=f"`{_REPOSITORY}` has no chart of Karpenter after 0.16.3: "
+            + ("it installs that one" if version is None else f"{version[1]} is not there"),
+            help="use `oci://public.ecr.aws/karpenter/karpenter`, with a version",
+        )
+
+
+def _find_text_around(source: Source, at: int) -> str:
+    """What installs the chart: the block of Terraform, the document of YAML, else the whole file."""
+    if source.path.endswith(terraform_blocks.ENDINGS):
+        blocks = [block for block in terraform_blocks.find_blocks(source) if block.at.start <= at]
+        return blocks[-1].text if blocks else source.text
+    begin = max(source.text.rfind("\n---", 0, at), 0)
+    end = source.text.find("\n---", at)
+    return source.text[begin : end if end >= 0 else len(source.text)]

@@ -1,0 +1,107 @@
+"""A role that nothing makes, while Terraform makes the nodes' role by another name.
+
+A class names the role of its nodes by a text. If no role has that name, Karpenter cannot put it into an instance
+profile, and the class never becomes ready. Getting-started guides call it `KarpenterNodeRole-<cluster>`: whoever
+makes it by Terraform easily gives it a name without the cluster.
+
+The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a plain name, and nothing
+else that may make roles is to be seen (CloudFormation, modules that make roles for Karpenter). It is silent where
+another file holds the name of the class's role.
+
+```yaml bad
+# file: main.tf
+resource "aws_iam_role" "karpenter_node" {
+  name = "KarpenterNodeRole"
+  assume_role_policy = jsonencode({
+    Statement = [{ Action = "sts:AssumeRole", Effect = "Allow", Principal = { Service = "ec2.amazonaws.com" } }]
+  })
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+resource "aws_iam_role" "karpenter_node" {
+  name = "KarpenterNodeRole"
+  assume_role_policy = jsonencode({
+    Statement = [{ Action = "sts:AssumeRole", Effect = "Allow", Principal = { Service = "ec2.amazonaws.com" } }]
+  })
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
+
+_OTHER_MAKERS = re.compile(r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount")
+ENDINGS = (".tf", ".tofu")
+"""How files of Terraform end; the module that reads them is loaded only for them."""
+
+_OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    subject="security",
+    mentions=["karpenter.k8s.aws/v1"],
+    source=[
+        "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
+        "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    roles = [
+        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
+    ]
+    plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
+    if not plain or not any(file.path.endswith(ENDINGS) for file in context.files):
+        return
+    if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
+        return
+    made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
+    names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
+    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and _OF_NODES.search(f"{b.address} {n[0]}")]
+    if len(ours) != 1 or re.fullmatch(r'"[^"$]+"', ours[0][1]) is None:
+        return
+    block, literal = ours[0][0], ours[0][1].strip('"')
+    for role in plain:
+        name = str(role.value)
+        elsewhere = sum(file.text.count(name) for file in context.run_files.files_around) > source.text.count(name)
+        if name == literal or name.startswith("arn:") or elsewhere or any(_may_be(n, name) for n in names):
+            continue
+        yield Finding(
+            at=role,
+            message=f"nothing here makes the role `{name}`: Terraform makes the nodes' role as `{literal}`",
+            also=[Also(block.at, "the role of the nodes")],
+            help=f"write `{literal}`, or give the role that name",
+        )
+
+
+def _may_be(written: list[str], name: str) -> bool:
+    """Whether the name of a role in Terraform, in which references may stand, can come to a text."""
+    if not written or not written[0].startswith('"'):
+        return True
+    parts = re.split(r"\$\{[^}]*\}", written[0].strip('"'))
+    return re.fullmatch(".*".join(map(re.escape, parts)), name) is not None
