@@ -73,11 +73,11 @@ _FORMATS = {
 def _cluster() -> str:
     """A cluster as kubectl prints it, in which names, messages and taints hold what a runner obeys."""
     evil = "::set-output name=x::PWN"
-    said = [clusters.event(text, name=evil) for text in (_EVIL, "a\n::PWN\n ##[error]PWN", evil)]
-    kept = {"karpenter.sh/do-not-disrupt": "true", "a": f"\n{evil}"}
+    events = [clusters.event(text, name=evil) for text in (_EVIL, "a\n::PWN\n ##[error]PWN", evil)]
+    annotations = {"karpenter.sh/do-not-disrupt": "true", "a": f"\n{evil}"}
     tainted = clusters.node(evil, evil, taints=[{"key": evil, "value": _EVIL, "effect": "NoSchedule"}])
-    pods = [clusters.pod(evil, evil, annotations=kept), clusters.pod("b\n::PWN", evil, namespace=evil)]
-    return clusters.kubectl_list(clusters.cluster(tainted, *pods, clusters.nodepool(evil), clusters.pdb(evil), *said))
+    pods = [clusters.pod(evil, evil, annotations=annotations), clusters.pod("b\n::PWN", evil, namespace=evil)]
+    return clusters.kubectl_list(clusters.cluster(tainted, *pods, clusters.nodepool(evil), clusters.pdb(evil), *events))
 
 
 _REPORTS = ("text", "markdown", "html", "json")
