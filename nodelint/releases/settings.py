@@ -105,12 +105,26 @@ class StatedSettings:
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Return those of the files that share the deepest folder with a path."""
         folders = _folders(path)
-        near: dict[int, list[StatedSetting]] = {}
+        prefixes = [folders[:depth] for depth in range(len(folders), -1, -1)]
+        nearest = next((prefix for prefix in prefixes if prefix in self._below), None)
+        gap = next((prefix for prefix in prefixes if prefix in self._gaps), None)
+        has_gaps = gap is not None and len(gap) >= len(nearest or ())
+        return ControllerFacts(self._below[nearest] if nearest is not None else (), release, has_gaps)
+
+    @cached_property
+    def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
+        """The settings that are stated below each folder."""
+        found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
-            near.setdefault(_shared(folders, setting.folders), []).append(setting)
-        open_ends = [_shared(folders, _folders(i.at.source.path)) for i in self.installs if i.has_gaps]
-        has_gaps = max(open_ends, default=-1) >= max(near, default=0)
-        return ControllerFacts(near[max(near)] if near else (), release, has_gaps)
+            for depth in range(len(setting.folders) + 1):
+                found.setdefault(setting.folders[:depth], []).append(setting)
+        return found
+
+    @cached_property
+    def _gaps(self) -> set[tuple[str, ...]]:
+        """The folders below which an installation has values that are not known."""
+        ends = [_folders(install.at.source.path) for install in self.installs if install.has_gaps]
+        return {folders[:depth] for folders in ends for depth in range(len(folders) + 1)}
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
@@ -126,7 +140,3 @@ def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
 
 def _folders(path: str) -> tuple[str, ...]:
     return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
-
-
-def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

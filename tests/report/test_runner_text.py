@@ -77,7 +77,8 @@ def _cluster() -> str:
     annotations = {"karpenter.sh/do-not-disrupt": "true", "a": f"\n{evil}"}
     tainted = clusters.node(evil, evil, taints=[{"key": evil, "value": _EVIL, "effect": "NoSchedule"}])
     pods = [clusters.pod(evil, evil, annotations=annotations), clusters.pod("b\n::PWN", evil, namespace=evil)]
-    return clusters.kubectl_list(clusters.cluster(tainted, *pods, clusters.nodepool(evil), clusters.pdb(evil), *events))
+    pool = clusters.nodepool(evil)
+    return clusters.kubectl_list(clusters.cluster(tainted, *pods, pool, clusters.pdb(evil), *events))
 
 
 _REPORTS = ("text", "markdown", "html", "json")
