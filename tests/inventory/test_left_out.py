@@ -234,7 +234,8 @@ LIMITS = {
         forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
         forms/terraform/nodes.py:_DEEPEST base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
         edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
-        lint/proven_fixes.py:_MOST_APART lint/proven_fixes.py:_LARGEST_BUILT lint/proven_fixes.py:_MOST_STEPS
+        lint/fixes_together.py:_MOST lint/proven_fixes.py:_LARGEST_BUILT
+        lint/fix_offers.py:_MOST_APART lint/proven_fixes.py:_MOST_STEPS
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
         report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST
@@ -275,7 +276,7 @@ LIMITS = {
         report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_TYPES report/pools_html.py:_MOST_WORKLOADS
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
-        report/html.py:_PLACES
+        report/html.py:_PLACES mcp/server.py:_MOST_NOTES
         apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
