@@ -199,6 +199,95 @@ def _of_charts(out: str) -> Iterator[tuple[str, dict[str, str]]]:
     yield "set", _installed("app.yaml", _SET % f"{top}/values.yaml")
 
 
+_VARIABLES = 'variable "arch" { default = file("OUT/secret.txt") }\n'
+_INPUTS = 'terraform { source = "../m" }\ninputs = { arch = %s }\n'
+_HELM = (
+    "helm upgrade --install karpenter ./chart -f OUT/values.yaml --set-file arch=OUT/secret.txt -f <(cat OUT/x.env)\n"
+)
+_SOURCES = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a}
+spec:
+  sources:
+  - {repoURL: https://example.com/y, ref: top}
+  - repoURL: https://example.com/y
+    path: HERE/chart
+    helm:
+      valueFiles: [$top/OUT/values.yaml, "$top/../OUT/values.yaml"]
+      fileParameters: [{name: arch, path: OUT/secret.txt}]
+"""
+_FETCHED = """apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: x}
+spec: {url: "file://OUT", include: [{repository: {name: x}, fromPath: OUT, toPath: HERE}]}
+---
+"""
+_READ = """bases: [OUT/values.yaml]
+helmfiles: [{path: OUT/values.yaml}]
+environments: {default: {values: [OUT/values.yaml], secrets: [OUT/values.yaml]}}
+releases:
+- name: a
+  chart: ./chart
+  secrets: [OUT/values.yaml]
+  values: [{arch: '{{ readFile "OUT/secret.txt" }}'}, {arch: '{{ exec "cat" (list "OUT/secret.txt") }}'}]
+  set: [{name: arch, file: OUT/secret.txt}]
+"""
+
+
+def _of_further(out: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """What reads files by functions and fields that few use."""
+    for name, call in {
+        "glob": f'range $p, $b := .Files.Glob "{out}/*" }}}}{{{{ $b }}}}{{{{ end',
+        "config": f'(.Files.Glob "{out}/**").AsConfig',
+        "bytes": f'.Files.GetBytes "{out}/secret.txt"',
+        "secrets": f'(.Files.Glob "{out}/*.txt").AsSecrets',
+        "lookup": 'lookup "v1" "Secret" "a" "b"',
+        "host": 'getHostByName "example.com"',
+        "tpl": f"""tpl (print "{{{{ .Files.Get `{out}/secret.txt` }}}}") .""",
+    }.items():
+        yield name, _chart(_TEMPLATE % call)
+    whole = f"valuesFile: {out}/values.yaml, valuesMerge: override, releaseName: a, includeCRDs: true"
+    yield "charts", _kustomization(f"helmCharts: [{{name: chart, repo: 'file://{out}', {whole}}}]\n")
+    yield "open-api", _kustomization(f"openapi: {{path: {out}/values.yaml}}\nvalidators: [{out}/pool.yaml]\n")
+    yield (
+        "secret",
+        _kustomization(f"secretGenerator: [{{name: s, files: [{out}/secret.txt], envs: [{out}/x.env]}}]\n"),
+    )
+    yield "json-patch", _kustomization(f"patchesJson6902: [{{path: {out}/patch.yaml, target: {{name: web}}}}]\n")
+    yield (
+        "nested",
+        {"kustomization.yaml": "resources: [inner]\n", "inner/kustomization.yaml": f"resources: [../{out}]\n"},
+    )
+    decoded = {"hash": "filesha256", "md5": "filemd5", "path": "pathexpand", "whole": "abspath"}
+    yield from ((name, _terraform(f'{call}("{out}/secret.txt")')) for name, call in decoded.items())
+    yield "default", _terraform("var.arch", _VARIABLES.replace("OUT", out))
+    yield "try", _terraform(f'try(file("{out}/none"), file("{out}/secret.txt"), "amd64")')
+    yield (
+        "local-file",
+        _terraform("data.local_file.f.content", f'data "local_file" "f" {{ filename = "{out}/secret.txt" }}'),
+    )
+    yield "subfolder", _terraform("module.m.o", f'module "m" {{ source = "{out}//.//" }}')
+    yield "for-each", _terraform(f'[for f in fileset("{out}/..", "**/secret.txt") : file(f)][0]')
+    body = {"m/main.tf": 'variable "arch" {}\n' + _terraform("var.arch")["main.tf"]}
+    above = _deeper(out)
+    for name, call in {
+        "parents": 'read_terragrunt_config(find_in_parent_folders("canary/terragrunt.hcl")).locals.x',
+        "variables": f'read_tfvars_file("{above}/x.tfvars")',
+        "decrypted": f'sops_decrypt_file("{above}/values.yaml")',
+        "run": f'run_cmd("cat", "{above}/secret.txt")',
+    }.items():
+        yield name, {**body, "live/terragrunt.hcl": _INPUTS % call}
+    more = f'dependency "d" {{ config_path = "{above}" }}\n' + _INPUTS % "dependency.d.inputs.arch"
+    yield "dependency-of", {**body, "live/terragrunt.hcl": more}
+    given = 'extra_arguments "a" { commands = ["plan"], required_var_files = ["OUT/x.tfvars"] }'.replace("OUT", above)
+    yield "arguments", {**body, "live/terragrunt.hcl": f'terraform {{\n source = "../m"\n {given}\n}}\n'}
+    yield "sources", _installed("app.yaml", _SOURCES.replace("OUT", out))
+    yield "fetched", {"app.yaml": (_FETCHED + _SYNC).replace("OUT", out) + "  path: ./HERE\n", "pool.yaml": POOL}
+    yield "read-file", _installed("helmfile.yaml", _READ.replace("OUT", out))
+    yield "script", _installed("install.sh", f"# karpenter\n{_HELM.replace('OUT', out)}")
+    yield "readme", {"README.md": f"# karpenter\n```bash\n{_HELM.replace('OUT', out)}```\n"}
+
+
 def _odd() -> Iterator[tuple[str, dict[str, str]]]:
     """Files of git, of the system, and other spellings."""
     for number, path in enumerate(
@@ -264,7 +353,12 @@ _LINKS = {
 def tricks(canary: str) -> Iterator[tuple[str, dict[str, str]]]:
     """The tricks by their folders, each with its files."""
     for way, out in {"up": "../../../canary", "whole": canary, "link": "../../out"}.items():
-        for group, found in (("k", _of_kustomize(out)), ("t", _of_terraform(out)), ("c", _of_charts(out))):
+        for group, found in (
+            ("k", _of_kustomize(out)),
+            ("t", _of_terraform(out)),
+            ("c", _of_charts(out)),
+            ("f", _of_further(out)),
+        ):
             yield from ((f"{way}/{group}-{name}", files) for name, files in found)
     few = ("resource", "base", "files", "file", "decode", "module", "read", "get", "flux")
     for way, out in {
@@ -317,9 +411,20 @@ COMMANDS = (
     ["hash", "."],
     ["fit", "."],
     ["plan", "--old", "../before", "--format", "markdown", "."],
+    ["upgrade", "--from", "1.0.0", "--to", "1.9.0", "."],
+    ["migrate", "--to", "auto-mode", "."],
+    ["policy"],
+    ["init", "--dry-run"],
+    ["rule", "../../canary/pool"],
+    ["triage", "--manifests", ".", "pool.yaml"],
+    ["why", "--manifests", ".", "pool.yaml"],
 )
 _GIT_READS = ("/.git/HEAD", "/.git/index", "/.git/info/exclude")
 """What nodelint reads of git to know what is ignored and tracked."""
+
+
+_STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "socket.connect", "socket.getaddrinfo")
+"""Events of Python for a program that is started, and for a connection."""
 
 
 def _watch(folder: Path) -> None:
@@ -328,6 +433,8 @@ def _watch(folder: Path) -> None:
     special = ("/proc/self/environ", "/etc/passwd", "/dev/", "/proc/self/fd/0", os.path.join(home, "pipe"))
 
     def hook(event: str, args: tuple[object, ...]) -> None:
+        if event in _STARTS:
+            os.write(2, f"STARTED {event} {args[0]}\n".encode())
         if event not in ("open", "os.scandir", "os.listdir") or not args or not isinstance(args[0], (str, bytes)):
             return
         path = os.path.abspath(os.fsdecode(args[0]))

@@ -20,10 +20,11 @@ MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
 MOST_BYTES = 2_000_000
 """Bytes that the values of one part of a run may come to."""
-MORE_STEPS = "take more steps than nodelint goes"
+_STEPS, _TEXT = "more steps than nodelint goes", "more text than nodelint reads"
+MORE_STEPS, _MORE_TEXT = f"take {_STEPS}", f"come to {_TEXT}"
 """How a message ends that says so."""
-_RUN_STEPS = 20_000_000
-_RUN_BYTES = 2_000_000_000
+_RUN_STEPS = 10_000_000
+_RUN_BYTES = 200_000_000
 _SLICE_STEPS = 1000
 _SLICE_BYTES = 100_000
 """What a part draws from the run at once."""
@@ -37,6 +38,11 @@ class BudgetSpent(Exception):
     """Raised when a text asks for more work than a file of people needs, or when the time is up; the message says
     which.
     """
+
+
+def is_spent(reason: str) -> bool:
+    """Return whether a reason says that a budget is spent."""
+    return reason.endswith((_STEPS, _TEXT))
 
 
 class RunBudget:
@@ -113,7 +119,7 @@ class RunBudget:
         self._steps -= steps
         self._bytes -= size
         if self._steps < 0 or self._bytes < 0:
-            raise BudgetSpent("the run has taken more steps than nodelint goes")
+            raise BudgetSpent(f"the run has taken {_STEPS}")
 
 
 RUN = RunBudget()
@@ -148,7 +154,7 @@ class WorkBudget:
         if self.steps < 0 and self.steps + self._steps < 0:
             raise BudgetSpent(f"{self._what} {MORE_STEPS}")
         if self.bytes < 0 and self.bytes + self._bytes < 0:
-            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+            raise BudgetSpent(f"{self._what} {_MORE_TEXT}")
         steps, size = min(steps, self._steps), min(size, self._bytes)
         RUN.draw(steps, size)
         self.steps += steps
@@ -159,7 +165,7 @@ class WorkBudget:
     def require(self, size: int) -> None:
         """Raise `BudgetSpent` if fewer bytes are left than are about to be made."""
         if size > self.bytes and size > self.bytes + self._bytes:
-            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+            raise BudgetSpent(f"{self._what} {_MORE_TEXT}")
 
     @property
     def left(self) -> int:

@@ -112,6 +112,10 @@ def command_line(tool: str, arguments: Mapping[str, Any], root: str) -> list[str
     """
     import jsonschema
 
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except ValueError:
+        raise UnusableArguments("half of a surrogate pair is no text") from None
     if tool not in TOOLS:
         raise UnusableArguments(f"there is no tool `{tool}`; tools are {', '.join(TOOLS)}")
     try:

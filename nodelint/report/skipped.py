@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.budget import is_spent
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
 
@@ -58,7 +59,10 @@ def in_part_text(objects: Sequence[Object]) -> str:
 
 
 def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
-    """What keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap."""
+    """What keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap.
+
+    A rule that a budget cuts off is one.
+    """
     from nodelint.report.coverage import cover
 
     coverage = cover(report)
@@ -68,6 +72,8 @@ def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
     if not coverage.not_judged and report.unjudged:
         parts.append(f"{counted(report.unjudged, 'document')} not read")
     parts += [f"{_files(place)} not read" for place in unread if place.kind != "chart"]
+    if cut_off := {gap.rule for gap in report.skipped if gap.rule is not None and is_spent(gap.reason)}:
+        parts.append(f"{counted(len(cut_off), 'rule')} not run in full")
     return ", ".join(parts)
 
 

@@ -44,6 +44,11 @@ def test_nothing_outside_of_the_repository_is_opened_or_printed(watched: str) ->
     assert [line for line in watched.splitlines() if line.startswith("OPENED")] == []
 
 
+@pytest.mark.slow
+def test_nothing_is_started_and_nobody_is_asked(watched: str) -> None:
+    assert [line for line in watched.splitlines() if line.startswith("STARTED")] == []
+
+
 @pytest.mark.parametrize(
     "place",
     [

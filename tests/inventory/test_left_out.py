@@ -238,7 +238,7 @@ LIMITS = {
         lint/proven_fixes.py:_MOST_STEPS
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
-        report/summary.py:MOST_FIXES
+        report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
@@ -268,7 +268,7 @@ LIMITS = {
         forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
         forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
     forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
-        files/git/old_revision.py:_LARGEST releases/siblings.py:_LARGEST
+        files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -276,7 +276,7 @@ LIMITS = {
         report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_TYPES report/pools_html.py:_MOST_WORKLOADS
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
-        report/html.py:_PLACES
+        report/html.py:_PLACES mcp/server.py:_MOST_NOTES
         apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
@@ -289,7 +289,7 @@ LIMITS = {
         report/plan_text.py:_PLACES report/sarif.py:_LONGEST report/skipped.py:_MOST report/snapshot.py:_SHOWN
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
-        plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
+        lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
@@ -299,7 +299,7 @@ LIMITS = {
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
         apiserver/cel/subset.py:_MOST_DIGITS why/multi_node.py:_MOST_CANDIDATES
-        apiserver/cel/subset.py:_LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
+        apiserver/cel/values.py:LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
         karpenter/controller/expressions.py:_MOST_PODS karpenter/controller/launching.py:_LONGEST_ROLE
         karpenter/controller/launching.py:_LONGEST_PROFILE karpenter/controller/syntax.py:LONGEST
         karpenter/resolve/node_size.py:_ENOUGH model/requirement.py:MAX_INT text/yaml/scalars.py:LARGEST_INTEGER
@@ -324,7 +324,7 @@ LIMITS = {
         apiserver/schema_node.py:LONGEST_KEPT apiserver/schema_node.py:_LONGEST_TEXT
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW
         lint/judging.py:_FEW lint/workers.py:_FIRST lint/workers.py:_MOST lsp/server.py:_LONGEST_QUIET
-        model/manifest.py:_MOST_KNOWN
+        model/manifest.py:_MOST_KNOWN base/kept.py:_MOST plan/same_workloads.py:_MOST_FILES
         karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS
     """,
 }

@@ -14,6 +14,7 @@ from nodelint.base.printable import escaped_json, screened
 from nodelint.report.unified_diff import unified
 from nodelint.text import Source
 from tests.repositories import write_files
+from tests.why import clusters
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -60,13 +61,28 @@ def _files(arch: str) -> dict[str, str]:
 
 
 _FORMATS = {
-    "check": ("text", "concise", "json", "jsonl", "sarif", "gitlab", "junit", "markdown", "github"),
-    "explain": ("text", "json"),
+    "check": ("text", "concise", "json", "jsonl", "sarif", "gitlab", "junit", "markdown", "html", "github"),
+    "explain": ("text", "json", "html"),
     "hash": ("text", "json"),
-    "fit": ("text", "json", "markdown"),
+    "fit": ("text", "json", "markdown", "html"),
     "upgrade": ("text", "json", "markdown"),
     "plan": ("text", "markdown", "html", "json"),
 }
+
+
+def _cluster() -> str:
+    """A cluster as kubectl prints it, in which names, messages and taints hold what a runner obeys."""
+    evil = "::set-output name=x::PWN"
+    events = [clusters.event(text, name=evil) for text in (_EVIL, "a\n::PWN\n ##[error]PWN", evil)]
+    annotations = {"karpenter.sh/do-not-disrupt": "true", "a": f"\n{evil}"}
+    tainted = clusters.node(evil, evil, taints=[{"key": evil, "value": _EVIL, "effect": "NoSchedule"}])
+    pods = [clusters.pod(evil, evil, annotations=annotations), clusters.pod("b\n::PWN", evil, namespace=evil)]
+    pool = clusters.nodepool(evil)
+    return clusters.kubectl_list(clusters.cluster(tainted, *pods, pool, clusters.pdb(evil), *events))
+
+
+_REPORTS = ("text", "markdown", "html", "json")
+_WAYS = ("auto-mode", "karpenter")
 _PLAIN = ("--config", "../none.yaml")
 COMMANDS = [
     *(
@@ -81,13 +97,20 @@ COMMANDS = [
     ("check", *_PLAIN, "--fix", "."),
     ("baseline", *_PLAIN, "."),
     ("init", "--dry-run"),
+    *(("why", *_PLAIN, "--format", form, "--manifests", ".", "../cluster.json") for form in _REPORTS),
+    *(("migrate", "--to", way, *_PLAIN, "--format", form, ".") for way in _WAYS for form in ("text", "json")),
+    ("policy", *_PLAIN),
+    ("policy",),
+    ("rule", "::set-output name=x::PWN"),
+    ("test-rules", "."),
+    *(("triage", "--format", form, "--manifests", ".", *_PLAIN, "-") for form in ("text", "json")),
     ("triage", "--manifests", ".", *_PLAIN, "-"),
 ]
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    write_files(tmp_path, {"none.yaml": ""})
+    write_files(tmp_path, {"none.yaml": "", "cluster.json": _cluster()})
     write_files(tmp_path / "old", _files("amd64"))
     write_files(tmp_path / "new", _files("x86"))
     return tmp_path / "new"

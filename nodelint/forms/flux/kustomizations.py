@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from nodelint.base.budget import MOST_BYTES, BudgetSpent, WorkBudget
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
@@ -102,7 +103,11 @@ def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
             patched = None
         if patched is not None:
             targets = [(patched.source, patched)]
-        made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
+        try:
+            made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
+        except BudgetSpent as limit:
+            unbuilt.append(_describe_unfilled(kustomization, f"not built: {limit}"))
+            continue
         unbuilt += [_describe_unfilled(kustomization) for _, back in made if back is None]
         if any(back.values_filled for _, back in made if back is not None):
             yield from (_make_built(kustomization, back, overlay) for overlay, back in made if back is not None)
@@ -138,10 +143,12 @@ def _list_fields(root: Node) -> dict[str, Node]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _describe_unfilled(kustomization: FluxKustomization) -> Gap:
-    """What is said where the objects of a folder are no YAML with the variables in them."""
+def _describe_unfilled(
+    kustomization: FluxKustomization, reason: str = "what its variables make of it is no YAML"
+) -> Gap:
+    """What is said where the objects of a folder are not known with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
-    return Gap(at, "overlay", "what its variables make of it is no YAML", subject=kustomization.folder)
+    return Gap(at, "overlay", reason, subject=kustomization.folder)
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
@@ -302,8 +309,9 @@ class _FluxBack(Back):
 
 
 def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:
-    """A text with the variables of a Kustomization filled in; None where it cannot be read."""
+    """A text with the variables of a Kustomization filled in; None where it cannot be read. Raises `BudgetSpent`."""
     text = source.text
+    budget = WorkBudget(size=MOST_BYTES + len(text), what="its variables")
     segments: list[Segment] = []
     pieces: list[str] = []
     length, done, filled = 0, 0, 0
@@ -311,6 +319,7 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
     def add(piece: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
         nonlocal length
         if piece:
+            budget.spend(1, len(piece))
             segments.append(Segment(length, start, code, node))
             pieces.append(piece)
             length += len(piece)

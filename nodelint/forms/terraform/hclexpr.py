@@ -119,6 +119,8 @@ class ExpressionReader:
 
     def steps(self, of: HclExpression, depth: int, names_only: bool = False) -> HclExpression:
         """An expression with the attributes and indices that are asked of it; of `.*` items, attributes alone."""
+        if depth > DEEPEST:
+            raise BadExpression
         while self.peek() == "." or (self.peek() == "[" and not names_only):
             sign = self.take(".", "[").kind
             if sign == "." and self.peek() in ("id", "num"):

@@ -139,6 +139,7 @@ def _loop(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOu
     pairs = items_of(over) if over is not None else None
     if pairs is not None:
         for key, item in pairs:
+            evaluator.budget.spend()
             given = (key, item) if len(piece.names) > 1 else (item,)
             render(part.body, evaluator.inside(dict(zip(piece.names, given, strict=True))), output)
         return

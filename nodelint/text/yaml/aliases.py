@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from nodelint.base.budget import RUN
 from nodelint.text.nodes import MappingEntry, Node
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
 
 MOST_COPIES = 100_000
 """Nodes that the aliases of one text may stand for, all together."""
+_FEW_COPIES, _STEPS_OF_COPY = 1000, 5
+"""Nodes that an alias of people stands for: beyond, each takes so many steps of the run's budget."""
 
 
 class Copies:
@@ -23,11 +26,13 @@ class Copies:
         Raise `Unreadable` at `at` where that is too many nodes, or too deep.
         """
         top = _copy_alone(target)
+        before = self._count
         pending = [(target, top, depth)]
         while pending:
             old, new, level = pending.pop()
             self._count += 1
             if self._count > MOST_COPIES:
+                self._draw(before)
                 raise Unreadable(at, f"the aliases here stand for more than {MOST_COPIES:,} values")
             if old.kind == "scalar":
                 continue
@@ -44,7 +49,12 @@ class Copies:
                 new.entries.append(MappingEntry(key, value, entry.name, entry.merged))
                 self._count += 1
                 pending.append((entry.value, value, level + 1))
+        self._draw(before)
         return top
+
+    def _draw(self, before: int) -> None:
+        if (made := self._count - before) > _FEW_COPIES:
+            RUN.draw(made * _STEPS_OF_COPY, 0)
 
     def merge(self, node: Node) -> None:
         """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.

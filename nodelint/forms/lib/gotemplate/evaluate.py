@@ -29,6 +29,8 @@ from nodelint.text.nodes import Node, SourceText
 
 _MOST = 8_000_000
 """Bytes that a template may come to, with all that its functions make."""
+_FOR_SEGMENT = 64
+"""Bytes that a piece of the text takes beside its characters, at least."""
 
 
 class Segment(NamedTuple):
@@ -129,7 +131,7 @@ class _Filler(TemplateEvaluator):
         self.segments.append(Segment(self.length, start, code, node))
         self.out.append(text)
         self.length += len(text)
-        self.budget.spend(0, len(text))
+        self.budget.spend(0, len(text) + _FOR_SEGMENT)
 
     def verbatim(self, start: int, end: int) -> None:
         self.add(self.text[start:end], start)
@@ -271,6 +273,7 @@ class _Filler(TemplateEvaluator):
             pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda entry: entry[0])]
         else:
             pairs = list(enumerate(value.items))
+        self.budget.spend(len(pairs))
         for key, item in pairs:
             given = (key, item) if len(branch.variables) > 1 else (item,)
             self.scopes.append(dict(zip(branch.variables, given, strict=False)))
