@@ -176,8 +176,13 @@ def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> 
     in_templates = [result for result in chosen if result.span.source.masked]
     if not in_templates:
         return []
-    then, now = (Counter(mark_fix(r) for r in report.results if r.fixable) for report in (before, after))
-    return [result for result in in_templates if now[mark_fix(result)] >= then[mark_fix(result)]]
+    # Of findings that say the same, one may have a fix and the other none: all are counted.
+    then, now = (Counter(map(mark_fix, report.places)) for report in (before, after))
+    return [
+        result
+        for result in in_templates
+        if all(now[mark_fix(r)] >= then[mark_fix(r)] for r in result.alike or (result,))
+    ]
 
 
 def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:

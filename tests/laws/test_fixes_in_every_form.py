@@ -189,6 +189,11 @@ def test_fixes_hold_in_every_form(seed: int) -> None:
     assert [line for result in tried for line in result.breaks] == []
 
 
+@pytest.mark.parametrize("seed", [2056, 2324, 2561, 3409])
+def test_trees_of_which_a_fix_was_lost_once_hold(seed: int) -> None:
+    assert [line for _, tried in try_seeds([seed]) for line in tried.breaks] == []
+
+
 def main() -> None:
     """Try many trees and print the counts."""
     if sys.argv[1] == "--show":
