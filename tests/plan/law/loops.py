@@ -1,6 +1,5 @@
 """Loops: pools and classes of the items of a map or list, each with a value that is not known and one that is."""
 
-
 from __future__ import annotations
 
 from random import Random
