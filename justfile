@@ -30,6 +30,7 @@ pages:
     python tools/make_rule_pages.py
     python tools/make_command_pages.py
     python tools/make_module_page.py
+    python tools/make_api.py
 
 # the site, at a local address
 docs:

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
 
+# -- written by tools/make_api.py
 __all__ = [
     "EVERY_PROVIDER",
     "UNKNOWN",
@@ -181,7 +182,10 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
-    "nodelint.forms.terraform": ("terraform_blocks", "terraform_trace"),
+    "nodelint.forms.terraform": (
+        "terraform_blocks",
+        "terraform_trace",
+    ),
     "nodelint.karpenter": (
         "controller",
         "controller_settings",
@@ -220,13 +224,14 @@ _NAMES = {
         "Missing",
     ),
     "nodelint.ec2.type_set": ("TypeSet",),
+    "nodelint.model.documents": ("objects",),
     "nodelint.rule.checks": (
         "RuleCheck",
         "run_checks",
     ),
     "nodelint.rule.suppressions": ("Suppression",),
-    "nodelint.model.documents": ("objects",),
 }
+# -- end of what is written
 """Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""
 
 _FORMER = {"overlays": "node_overlays"}

@@ -48,7 +48,7 @@ from nodelint.api import (
     mentions=["instance-category"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    taints = pool.node.find("spec", "template", "spec", "taints")
+    taints = pool.taints_node
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
     item = pool_requirements.last_asking(pool, keys.CATEGORY)

@@ -28,7 +28,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    written = node_class.node.find("spec", "userData")
+    written = node_class.user_data_node
     if written is None or "host-containers" not in str(written.value):
         return
     data = context.user_data(node_class) or userdata.read_custom(node_class, None)

@@ -129,7 +129,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
     if any(item.key == keys.SIZE and "metal" in item.texts for item in requirements):
         return  # the other look says what this leaves
     resolution = context.resolution(pool)
-    types = resolve.within(resolution) if pool.node.find("spec", "limits") is not None else resolution.candidates
+    types = resolve.within(resolution) if pool.limits_node is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == types or fixes.doubts(resolution):
         return

@@ -59,7 +59,7 @@ CHANGES = "new images and changed manifests"
     ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     if node is None or node.kind != "sequence" or not node.items:
         return
     week = budgets.typical_week(pool)

@@ -50,7 +50,7 @@ BASE = {"nodes": "10%"}
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     if node is None or node.kind != "sequence":
         return
     if not node.items:

@@ -61,7 +61,7 @@ MORNING = ("06", "07", "08", "09", "10")
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     scheduled = [item for item in node.items if item.get("schedule")] if node is not None else []
     if node is None or not scheduled or _is_thought_of(node):
         return

@@ -126,7 +126,7 @@ def _check_reasons(pool: NodePool, context: Context) -> Findings:
 
 
 def _check_smaller(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     if node is None or node.kind != "sequence" or len(node.items) < 2:
         return
     perhaps = fixes.conditional_items(pool, "spec", "disruption", "budgets")

@@ -266,7 +266,7 @@ def _durations(pool: NodePool) -> Findings:
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
     nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
-    budgets = pool.node.find("spec", "disruption", "budgets")
+    budgets = pool.budgets_node
     nodes += [item.get("duration") for item in budgets.items] if budgets is not None else []
     for node in nodes:
         written = manifest.text(node)
@@ -279,7 +279,7 @@ def _durations(pool: NodePool) -> Findings:
 
 def _counts(pool: NodePool) -> Findings:
     """Counts of nodes and CPUs, and what the comment behind them says."""
-    budgets, limits = pool.node.find("spec", "disruption", "budgets"), pool.node.find("spec", "limits")
+    budgets, limits = pool.budgets_node, pool.limits_node
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
     for node in nodes:
@@ -292,7 +292,7 @@ def _counts(pool: NodePool) -> Findings:
 
 def _zero_budgets(pool: NodePool) -> Findings:
     """Budgets of 0 whose comment says that nodes go while they are in force."""
-    budgets = pool.node.find("spec", "disruption", "budgets")
+    budgets = pool.budgets_node
     for item in budgets.items if budgets is not None else ():
         nodes = item.get("nodes")
         if nodes is None or str(nodes.value) not in ("0", "0%"):

@@ -52,7 +52,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, fixes, 
     ),
 )
 def check(node_class: EC2NodeClass, context: Context, *, usd: int = 30) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings = node_class.block_devices_node
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
         ebs = mapping.get("ebs")
         kind = ebs.get("volumeType") if ebs is not None else None

@@ -137,8 +137,8 @@ def _check_bootstrap(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
-    field = node_class.node.find("spec", "amiFamily")
-    data = node_class.node.find("spec", "userData")
+    field = node_class.ami_family_node
+    data = node_class.user_data_node
     if field is None or field.value != "Custom" or node_class.partial:
         return
     if data is not None and not (isinstance(data.value, str) and not data.value.strip()) and data.value is not None:

@@ -184,7 +184,7 @@ def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
     if pool.static:
         return None
     block = pool.find_field("spec", "disruption")
-    if pool.node.find("spec", "disruption", "budgets") is not None and budgets.always_closed(pool, "Underutilized"):
+    if pool.budgets_node is not None and budgets.always_closed(pool, "Underutilized"):
         return None
     if block is None or (block.value is None and block.kind == "scalar"):
         return None if pool.partial or pool.node.get("spec") is None else pool.name_node

@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     alias, node = resolution.images.alias, resolution.images.alias_node
     meant = resolution.candidates & resolution.catalog.having_value(keys.FAMILY, *FAMILIES)
     happens = _find_lack(resolution, context) if meant else None
-    script = resolution.node_class.node.find("spec", "userData") if resolution.node_class is not None else None
+    script = resolution.node_class.user_data_node if resolution.node_class is not None else None
     if script is not None and labels.installs_driver(script.text, "nvidia"):
         return
     if alias is None or happens is None or fixes.doubts(resolution):

@@ -49,7 +49,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manif
     tags=["ended-image"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node, family = node_class.node.find("spec", "amiFamily"), str(node_class.ami_family)
+    node, family = node_class.ami_family_node, str(node_class.ami_family)
     if any(term.alias is not None for term in node_class.ami_terms):
         found = context.images(node_class)
         node, family = found.alias_node, found.boots or ""

@@ -91,7 +91,7 @@ def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
 def _check_consolidation(pool: NodePool, context: Context) -> Findings:
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     policy = pool.node.find("spec", "disruption", "consolidationPolicy")
-    static = pool.node.find("spec", "replicas") is not None
+    static = pool.replicas_node is not None
     if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
         return
     resolution = context.resolution(pool)

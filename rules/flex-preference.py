@@ -138,7 +138,7 @@ def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
     ways = ["use two NodePools of different weight: the one with the higher weight is tried first"]
     if fixed and parted:
         ways.append("flex families that are not listed are in neither pool")
-    if fixed and pool.node.find("spec", "limits") is not None:
+    if fixed and pool.limits_node is not None:
         ways.append("limits apply to each pool")
     return "; ".join(ways)
 
@@ -146,7 +146,7 @@ def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:
     """The pool made to hold the rest, and behind it a heavier copy for flex; nothing where that cannot be."""
     line = pool.requirements[index]
-    weighed = pool.node.find("spec", "weight")
+    weighed = pool.weight_node
     rest = line.texts[count:]
     unfit = (
         pool.partial

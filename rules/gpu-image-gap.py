@@ -284,7 +284,7 @@ def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
 
 def _installs(resolution: resolve.Resolution, variant: str) -> bool:
     """Whether the class's user data installs the driver itself."""
-    script = resolution.node_class.node.find("spec", "userData") if resolution.node_class is not None else None
+    script = resolution.node_class.user_data_node if resolution.node_class is not None else None
     return script is not None and labels.installs_driver(script.text, variant)
 
 

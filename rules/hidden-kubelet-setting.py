@@ -59,7 +59,7 @@ PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "po
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    kubelet = node_class.node.find("spec", "kubelet")
+    kubelet = node_class.kubelet_node
     if node_class.ami_family == "Custom":
         yield from _of_custom(node_class, context)
     for setting in data.settings() if data is not None else ():
@@ -90,7 +90,7 @@ def _is_not_planned(name: str, node_class: EC2NodeClass, context: Context) -> bo
 
 def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
     """What user data of the family Custom sets, where `spec.kubelet` does not tell Karpenter the same."""
-    if node_class.node.find("spec", "userData") is None:
+    if node_class.user_data_node is None:
         return
     data = userdata.read_custom(node_class, context.images(node_class).boots)
     for setting in data.planned() if data is not None else ():

@@ -113,7 +113,7 @@ def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
 
 def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Finding:
     """Windows images in a class whose instance types count as Linux: none of them ever fits."""
-    field = resolution.node_class.node.find("spec", "amiFamily") if resolution.node_class else None
+    field = resolution.node_class.ami_family_node if resolution.node_class else None
     return Finding(
         at=fixes.place(pool),
         message="no instance type can launch: the class has Windows images, but its instance types count as Linux",

@@ -35,7 +35,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    options = node_class.node.find("spec", "metadataOptions")
+    options = node_class.metadata_options_node
     node = options.get("httpPutResponseHopLimit") if options is not None else None
     if options is None or node is None or isinstance(node.value, bool) or not isinstance(node.value, int):
         return

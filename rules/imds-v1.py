@@ -36,7 +36,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    options = node_class.node.find("spec", "metadataOptions")
+    options = node_class.metadata_options_node
     node = options.get("httpTokens") if options is not None else None
     if options is None or node is None or node.value != "optional":
         return

@@ -56,7 +56,7 @@ LINUX = ("AL2023", "AL2", "Bottlerocket")
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    policy = node_class.node.find("spec", "instanceStorePolicy")
+    policy = node_class.instance_store_node
     if policy is None and context.strict:
         yield from _unused(node_class, context)
     if policy is None or policy.value != "RAID0":
@@ -102,7 +102,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _leaves_disks(node_class: EC2NodeClass) -> bool:
     """Whether the user data is known, and has no word of disks."""
-    node = node_class.node.find("spec", "userData")
+    node = node_class.user_data_node
     script = node.value if node is not None else ""
     if node_class.partial or not isinstance(script, str):
         return False

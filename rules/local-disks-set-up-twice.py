@@ -58,7 +58,7 @@ _SINCE = releases.Version(1, 1, 0)
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    policy = node_class.node.find("spec", "instanceStorePolicy")
+    policy = node_class.instance_store_node
     data = context.user_data(node_class)
     if policy is None or policy.value != "RAID0" or data is None:
         return
@@ -87,7 +87,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _by_script(node_class: EC2NodeClass, data: "userdata.UserData", also: list[Also]) -> Findings:
     """A script that makes an array; of volumes that the class maps, it may be one of these."""
-    mapped = node_class.node.find("spec", "blockDeviceMappings")
+    mapped = node_class.block_devices_node
     found = _ARRAY.search(data.text)
     if found is None or data.is_windows or (mapped is not None and len(mapped.items) > 1):
         return

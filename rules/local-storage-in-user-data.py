@@ -66,7 +66,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     strategy, start, end = found
     at = data.places.locate(start, end)
-    if strategy != "Mount" and node_class.node.find("spec", "instanceStorePolicy") is None:
+    if strategy != "Mount" and node_class.instance_store_node is None:
         yield Finding(
             at=at,
             severity="warning",

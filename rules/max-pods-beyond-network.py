@@ -34,7 +34,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, rule, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node = node_class.node.find("spec", "kubelet", "maxPods")
+    node = node_class.max_pods_node
     most = node.value if node is not None and node.kind == "scalar" else None
     if node is None or not isinstance(most, int) or isinstance(most, bool):
         return

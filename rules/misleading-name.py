@@ -95,7 +95,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     words = labels.words_of(pool.name)
     if pool.partial or context.duplicates(pool):
         return
-    if pool.node.find("spec", "weight") is None and any(word in PREFERRED for word in words):
+    if pool.weight_node is None and any(word in PREFERRED for word in words):
         yield Finding(
             at=pool.name_node,
             message="the name says that it is preferred, but it has no `weight`: Karpenter does not prefer it",

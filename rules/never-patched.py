@@ -93,7 +93,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
     """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
-    field = node_class.node.find("spec", "amiSelectorTerms")
+    field = node_class.ami_terms_node
     family = next(
         (family for family in images.families() if images.ami_family_of(family) == node_class.ami_family), None
     )
@@ -106,7 +106,7 @@ def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) 
 
 def _blocking_budgets(pool: NodePool) -> Node | None:
     """The budgets, where they allow no node at any time."""
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     if node is None or node.kind != "sequence" or not node.items:
         return None
     week = budgets.typical_week(pool)

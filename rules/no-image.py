@@ -95,7 +95,7 @@ def _outdone(term: images.TermImages) -> bool:
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
     """Nothing at all is found: said at the only term, else at the list of terms."""
     first, *others = dead
-    field = node_class.node.find("spec", "amiSelectorTerms")
+    field = node_class.ami_terms_node
     spec = node_class.node.get("spec")
     key = spec.key("amiSelectorTerms") if spec is not None and field is not None else None
     waits = any(passed.image.state in ON_THE_WAY for term in dead for passed in term.passed)

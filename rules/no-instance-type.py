@@ -447,5 +447,5 @@ def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:
 def _subnets(pool: NodePool, context: Context) -> object:
     """The subnet terms of a pool's class; None where they are not known."""
     node_class = context.node_class(pool)
-    terms = node_class.node.find("spec", "subnetSelectorTerms") if node_class is not None else None
+    terms = node_class.subnet_terms_node if node_class is not None else None
     return terms.plain() if terms is not None else None

@@ -99,7 +99,7 @@ def check(pool: NodePool, context: Context, *, apart: int = 5) -> Findings:
 
 
 def _check_limits(pool: NodePool, context: Context) -> Findings:
-    node, replicas = pool.find_field("spec", "limits"), pool.node.find("spec", "replicas")
+    node, replicas = pool.find_field("spec", "limits"), pool.replicas_node
     if pool.of_values:  # the chart's own limits are not known; one of devices is in none but the user's
         if node is not None:
             yield from _devices(list(resolve.limits(pool)), context.resolution(pool), "info")

@@ -77,7 +77,7 @@ def check(pool: NodePool, context: Context, *, days: int = 3, minutes: int = 15)
     length = _seconds(node)
     if node is None or length is None or not 0 <= length <= days * DAY or context.is_dropped(pool, node):
         return
-    written = pool.node.find("spec", "disruption", "budgets")
+    written = pool.budgets_node
     yield Finding(
         at=node,
         message=f"every node expires within `{node.value}`, whatever the budgets allow"

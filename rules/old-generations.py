@@ -140,7 +140,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
 
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:
     """The bare-metal types that the requirements and limits of the pool leave beside others."""
-    types = resolve.within(resolution) if pool.node.find("spec", "limits") is not None else resolution.candidates
+    types = resolve.within(resolution) if pool.limits_node is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == types:
         return None

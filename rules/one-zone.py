@@ -104,7 +104,7 @@ def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _subnet(node_class: EC2NodeClass) -> Node | None:
     """The id of the one subnet that a class may use."""
-    terms = node_class.node.find("spec", "subnetSelectorTerms")
+    terms = node_class.subnet_terms_node
     if terms is None or len(terms.items) != 1 or not (node_class.of_values or not node_class.partial):
         return None
     subnet = terms.items[0].get("id")

@@ -35,13 +35,13 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    family, field = node_class.ami_family, node_class.node.find("spec", "amiFamily")
+    family, field = node_class.ami_family, node_class.ami_family_node
     if not isinstance(family, str) or family == "Custom" or field is None:
         return
     found = context.images(node_class)
     if found.alias is not None or not found.images or not found.complete:
         return
-    own_data = node_class.node.find("spec", "userData") is not None
+    own_data = node_class.user_data_node is not None
     # Ubuntu's images are of no family with an alias.
     known = {image.family for image in found.images}
     others = {images.ami_family_of(name) for name in known if name in images.families()}

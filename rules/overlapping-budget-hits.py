@@ -37,7 +37,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, b
     source="core:pkg/apis/v1/nodepool.go@v1.14.0:412",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "disruption", "budgets")
+    node = pool.budgets_node
     for entry in node.items if node is not None and node.kind == "sequence" else ():
         budget = budgets.of_entry(entry) if entry.get("schedule") is not None else None
         if budget is None or not budgets.starts_again(budget):

@@ -111,7 +111,7 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
         if (other.weight or 0) == (pool.weight or 0)
         and str(other.name) > str(pool.name)
         and resolve.taints(other) == own
-        and pool.node.find("spec", "replicas") is None is other.node.find("spec", "replicas")
+        and pool.replicas_node is None is other.node.find("spec", "replicas")
     ]
     if not others or not resolve.comparable(context.resolution(pool)):
         return
@@ -151,7 +151,7 @@ def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
 
 
 def _heavier(pool: NodePool) -> list[Edit]:
-    spec, weight = pool.node.get("spec"), pool.node.find("spec", "weight")
+    spec, weight = pool.node.get("spec"), pool.weight_node
     if spec is None or (pool.weight or 0) >= _HEAVIEST:
         return []
     try:

@@ -58,7 +58,7 @@ ALWAYS = {
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    kubelet = node_class.node.find("spec", "kubelet")
+    kubelet = node_class.kubelet_node
     for setting in data.settings() if data is not None else ():
         assert data is not None
         node = kubelet.key(setting.name) if kubelet is not None else None

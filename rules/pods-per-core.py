@@ -36,7 +36,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    kubelet = node_class.node.find("spec", "kubelet")
+    kubelet = node_class.kubelet_node
     most = kubelet.get("maxPods") if kubelet is not None else None
     node = kubelet.get("podsPerCore") if kubelet is not None else None
     if kubelet is None or most is None or node is None:

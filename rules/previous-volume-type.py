@@ -42,7 +42,7 @@ BETTER = {
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings = node_class.block_devices_node
     for mapping in mappings.items if mappings is not None else ():
         node = mapping.find("ebs", "volumeType")
         if node is not None and isinstance(node.value, str) and node.value in BETTER:

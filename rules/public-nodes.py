@@ -80,7 +80,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                     message=f"`{messages.short(name, 40)}`: the internet is routed to nodes in public subnets",
                     help="select private subnets",
                 )
-    written = node_class.node.find("spec", "subnetSelectorTerms")
+    written = node_class.subnet_terms_node
     for node in written.walk() if written is not None and not tags else ():
         # A comment may name what the terms leave out: only values count.
         if node.kind == "scalar" and (named := REFERENCE.search(node.text)):

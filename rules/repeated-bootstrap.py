@@ -74,7 +74,7 @@ def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str
     tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
         return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True
-    kubelet = node_class.node.find("spec", "kubelet")
+    kubelet = node_class.kubelet_node
     if kubelet is not None and kubelet.entries:
         return "the settings of spec.kubelet never act", True
     if tainted:

@@ -36,7 +36,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
     ),
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    replicas, limit = pool.node.find("spec", "replicas"), pool.node.find("spec", "limits", "nodes")
+    replicas, limit = pool.replicas_node, pool.node.find("spec", "limits", "nodes")
     if replicas is None or limit is None or not isinstance(replicas.value, int):
         return
     text = str(limit.value)

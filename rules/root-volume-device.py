@@ -82,7 +82,7 @@ SNAPSHOT = "20Gi"
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings = node_class.block_devices_node
     if mappings is None or mappings.kind != "sequence" or not mappings.items or not node_class.shows_all(mappings):
         return
     names = [mapping.get("deviceName") for mapping in mappings.items]
@@ -114,7 +114,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             note=f"{family} has only its system on {root}",
             help=f"map `{data}` with room for images and pods",
         )
-    elif data is not None or not (node_class.node.find("spec", "userData") is not None and "sda1" not in given[-1]):
+    elif data is not None or not (node_class.user_data_node is not None and "sda1" not in given[-1]):
         wanted = data or root
         gib = images.default_gib() if data is not None else images.system_gib(family)
         yield Finding(
@@ -139,7 +139,7 @@ def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.Imag
         or found.ami_family not in ("AL2", "AL2023")
         or devices is None
         or device.value != "/dev/sda1"
-        or node_class.node.find("spec", "userData") is not None
+        or node_class.user_data_node is not None
     ):
         return
     gib = images.system_gib(found.ami_family)
@@ -157,7 +157,7 @@ def _for_another_family(
     node_class: EC2NodeClass, mappings: Node, family: str, own: tuple[str, str | None]
 ) -> Findings:
     """A disk beside the root one that another family lives on, and that nothing here mounts."""
-    if node_class.node.find("spec", "userData") is not None or family.startswith("Windows"):
+    if node_class.user_data_node is not None or family.startswith("Windows"):
         return
     if len(mappings.items) > 2:  # more disks than any family has: they are for pods that use them
         return
@@ -178,7 +178,7 @@ def _for_another_family(
 
 def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
     """Whether images and pods of Bottlerocket live on the instance store of all types that the pools may launch."""
-    policy = node_class.node.find("spec", "instanceStorePolicy")
+    policy = node_class.instance_store_node
     if (
         policy is None
         or policy.value is None

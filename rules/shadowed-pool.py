@@ -70,7 +70,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, labels, mes
 )
 def check(pool: NodePool, context: Context) -> Findings:
     heavier = [other for other in context.cluster_pools(pool) if (other.weight or 0) > (pool.weight or 0)]
-    if not heavier or pool.node.find("spec", "replicas") is not None:
+    if not heavier or pool.replicas_node is not None:
         return
     mine = context.resolution(pool)
     if not resolve.comparable(mine):

@@ -113,7 +113,7 @@ def _check_listed(pool: NodePool, context: Context, few: int) -> Findings:
             continue
         resolution = context.resolution(pool)
         node_class = resolution.node_class
-        if node_class is not None and node_class.node.find("spec", "kubelet", "maxPods") is not None:
+        if node_class is not None and node_class.max_pods_node is not None:
             return
         tiny = [value for value in item.values if _tiny(item.key, value, resolution, few)]
         if tiny:
@@ -160,7 +160,7 @@ def _check_left(pool: NodePool, context: Context, few: int, little: int) -> Find
         return
     resolution = context.resolution(pool)
     node_class = resolution.node_class
-    if node_class is not None and node_class.node.find("spec", "kubelet", "maxPods") is not None:
+    if node_class is not None and node_class.max_pods_node is not None:
         return
     listed = [item for item in pool_requirements.requirements_of(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
     if any(item.operator == "In" for item in listed):

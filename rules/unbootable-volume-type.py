@@ -38,7 +38,7 @@ UNBOOTABLE = ("st1", "sc1")
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings = node_class.block_devices_node
     devices = images.devices_of(context.images(node_class).ami_family)
     if mappings is None or devices is None:
         return

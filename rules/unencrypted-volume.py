@@ -62,7 +62,7 @@ HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings, by_default = node_class.node.find("spec", "blockDeviceMappings"), _encrypts(node_class, context)
+    mappings, by_default = node_class.block_devices_node, _encrypts(node_class, context)
     for mapping in mappings.items if mappings is not None else ():
         ebs, device = mapping.get("ebs"), mapping.get("deviceName")
         if ebs is None or ebs.kind != "mapping" or ebs.get("snapshotID") is not None:

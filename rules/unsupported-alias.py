@@ -147,7 +147,7 @@ def _check_known(node_class: EC2NodeClass, context: Context) -> Findings:
         if problem.kind in ("missing", "unpublished") or problem.at is not image_set.alias_node:
             continue
         covers: list[Node] = [image_set.alias_node]
-        field = node_class.node.find("spec", "amiFamily")
+        field = node_class.ami_family_node
         if field is not None and problem.kind == "family":
             covers.append(field)
         safety: Safety = "safe" if problem.active else "unsafe"
@@ -200,7 +200,7 @@ def _choices(
 
 def _ubuntu(node_class: EC2NodeClass, kubernetes: releases.KubernetesVersion) -> list[Suggestion]:
     """Canonical's images for a Kubernetes version by name, in the place of an alias that there is not."""
-    terms, family = node_class.node.find("spec", "amiSelectorTerms"), node_class.node.find("spec", "amiFamily")
+    terms, family = node_class.ami_terms_node, node_class.ami_family_node
     spec = node_class.node.get("spec")
     if terms is None or spec is None:
         return []

@@ -35,7 +35,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, k
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    taints = pool.node.find("spec", "template", "spec", "taints")
+    taints = pool.taints_node
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
     resolution = context.resolution(pool)

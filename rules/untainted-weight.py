@@ -62,7 +62,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, me
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.find("spec", "weight")
+    node = pool.weight_node
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
     if tuple(context.resolution(pool).arches) == ("arm64",):

@@ -26,7 +26,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, ru
     source="https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    taints = pool.node.find("spec", "template", "spec", "taints")
+    taints = pool.taints_node
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
     node_class = context.node_class(pool)

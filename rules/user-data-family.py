@@ -87,7 +87,7 @@ ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node = node_class.node.find("spec", "userData")
+    node = node_class.user_data_node
     if node is not None and node.value is UNKNOWN and re.match(ENCODING, node.unquoted):
         if node_class.ami_family != "Custom":  # there the text is passed on as it is
             yield Finding(

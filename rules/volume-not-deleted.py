@@ -37,7 +37,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     ),
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings = node_class.block_devices_node
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
         node = mapping.find("ebs", "deleteOnTermination")
         if node is not None and node.value is False:

@@ -94,7 +94,7 @@ def check(source: Source, context: Context) -> Findings:
     for text, at in installs[:1]:
         if any(_SETTLED.search(other) for other, _ in installs) or "{{" in text:
             continue
-        options = node_class.node.find("spec", "metadataOptions")
+        options = node_class.metadata_options_node
         written = options.get("httpPutResponseHopLimit") if options is not None else None
         yield Finding(
             at=written or node_class.node.find("metadata", "name") or node_class.node,
@@ -108,7 +108,7 @@ def _holds_pods_off(node_class: EC2NodeClass) -> bool:
     """Whether pods on nodes of a class do not reach the metadata service, as its hop limit plainly says."""
     if not node_class.api_version.endswith("/v1"):
         return False
-    options = node_class.node.find("spec", "metadataOptions")
+    options = node_class.metadata_options_node
     if options is None:
         return not node_class.partial and node_class.node.get("spec") is not None
     limit = options.get("httpPutResponseHopLimit")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.forms.rendered import Built
-    from nodelint.inventory.unread_forms import Unread
+    from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Report, Result
@@ -271,19 +271,19 @@ def _nothing(run: _Run) -> NoReturn:
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
 
 
-def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
+def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
     """What holds objects, or may hold them, and was not read."""
     broken = [path for path, _ in run.found.unreadable]
     more = _list_unread_forms(run, report)
     if not broken:
         return more
-    from nodelint.inventory.unread_forms import Unread
+    from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.report.skipped import UNREADABLE
 
-    return [Unread(UNREADABLE, tuple(broken), 0, None), *more]
+    return [UnreadGroup(UNREADABLE, tuple(broken), 0, None), *more]
 
 
-def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
+def _list_unread_forms(run: _Run, report: Report | None) -> list[UnreadGroup]:
     if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.inventory.unread_forms import unread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.forms.registry import TABLE
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import Span
 from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
@@ -46,6 +47,7 @@ def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: st
     found = Discovery()
     found.sources, found.folders, found.seen = list(texts), [folder], {source.path for source in texts}
     found.unread = [source.path for source in texts if not any(objects(source, foreign=True, more=True))]
+    found.installing = [s.path for s in texts if any(row.may_install(s.path, s.text) for row in TABLE.rows)]
     inventory = note_unread(found, inventory._replace(files=found.sources))
     unread = _list_unread_forms(found, inventory.built)
     return _once((*_list_unreadable(found), *_list_unbuilt(inventory), *unread))

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 
-class Unread(NamedTuple):
+class UnreadGroup(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
 
+    A line of the summary stands for them all; `inventory.gaps` makes a `Gap` of each.
     `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
     number as far as it was counted. `way` is the flag or command that judges them, None where there is none: of
     programs, and of texts whose objects are no YAML where a text has it. `values` are the values files with which
@@ -103,7 +104,7 @@ def unread(
     objects: Sequence[Object] = (),
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
-) -> list[Unread]:
+) -> list[UnreadGroup]:
     """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
 
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
@@ -116,7 +117,7 @@ def unread(
     ]
 
 
-def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[Unread]:
+def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
     """The files that hold an object in a form in which none is found, and that nothing is built of."""
     from nodelint.model.documents import left_out, objects
 
@@ -139,10 +140,10 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[Unread]:
         if number := len(re.findall(_OBJECT, source.text.encode())):
             counts[source.path] = number
     if counts:
-        yield Unread("file", tuple(counts), sum(counts.values()), None)
+        yield UnreadGroup("file", tuple(counts), sum(counts.values()), None)
 
 
-def _hidden(found: Discovery) -> Iterator[Unread]:
+def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
     """The hidden folders with objects, each by itself, for it is read where it is named."""
     looked = 0
     for top in found.hidden:
@@ -159,10 +160,10 @@ def _hidden(found: Discovery) -> Iterator[Unread]:
                     counts[_slashes(path)] = len(re.findall(_OBJECT, data))
         if counts:
             way = f"nodelint check {_slashes(top)}"
-            yield Unread("file in a hidden folder", tuple(counts), sum(counts.values()), way)
+            yield UnreadGroup("file in a hidden folder", tuple(counts), sum(counts.values()), way)
 
 
-def _texts(found: Discovery) -> Iterator[Unread]:
+def _texts(found: Discovery) -> Iterator[UnreadGroup]:
     from nodelint.model.documents import left_out, objects
     from nodelint.text import Source
 
@@ -178,12 +179,12 @@ def _texts(found: Discovery) -> Iterator[Unread]:
             (counts if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
         if counts:
             globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in counts}))
-            yield Unread(kind, tuple(counts), sum(counts.values()), f"--include '{globs}'")
+            yield UnreadGroup(kind, tuple(counts), sum(counts.values()), f"--include '{globs}'")
         if odd:
-            yield Unread(kind, tuple(odd), sum(odd.values()), None)
+            yield UnreadGroup(kind, tuple(odd), sum(odd.values()), None)
 
 
-def _programs(found: Discovery) -> Iterator[Unread]:
+def _programs(found: Discovery) -> Iterator[UnreadGroup]:
     kinds = {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
     known = tuple(ending for endings in (*kinds.values(), *_TEXTS.values()) for ending in endings)
     for kind, endings in kinds.items():
@@ -195,10 +196,10 @@ def _programs(found: Discovery) -> Iterator[Unread]:
             if ours and (data := _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL))) is not None:
                 counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
         if counts:
-            yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
+            yield UnreadGroup(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
     if templates:
-        yield Unread("Jinja template", tuple(map(_slashes, templates)), 0, None)
+        yield UnreadGroup("Jinja template", tuple(map(_slashes, templates)), 0, None)
 
 
 def _names_karpenter(path: str) -> bool:
@@ -217,7 +218,7 @@ def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJE
     return data if word in data and re.search(pattern, data) else None
 
 
-def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[Unread]:
+def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[UnreadGroup]:
     """The kustomizations that patch what was judged by itself."""
     counts: dict[str, int] = {}
     for obj in objects:
@@ -228,10 +229,10 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
             if folder is not None and os.path.abspath(folder) not in shown_already:
                 counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
     if counts:
-        yield Unread("overlay", tuple(counts), sum(counts.values()), PIPED["overlay"])
+        yield UnreadGroup("overlay", tuple(counts), sum(counts.values()), PIPED["overlay"])
 
 
-def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unread]:
+def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[UnreadGroup]:
     """The charts whose templates were judged before they are rendered, with the values files that were used."""
     counts: dict[str, int] = {}
     values: dict[str, None] = {}
@@ -246,7 +247,7 @@ def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unrea
             used = given.get(os.path.abspath(obj.source.path), ())
             values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used if path)
     if counts:
-        yield Unread("chart", tuple(counts), sum(counts.values()), PIPED["chart"], tuple(sorted(values)))
+        yield UnreadGroup("chart", tuple(counts), sum(counts.values()), PIPED["chart"], tuple(sorted(values)))
 
 
 def _display_folder(folder: str) -> str:

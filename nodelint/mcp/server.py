@@ -19,6 +19,8 @@ from nodelint.mcp.tools import TOOLS, UnusableArguments, command_line, input_sch
 
 MOST = 400_000
 """Characters of a result. A larger one is not cut, which would hide findings: the call asks for fewer paths."""
+_MOST_NOTES = 200
+"""Lines beside a result that are handed on; of each at most 500 characters."""
 _SECONDS = 120
 _ABOUT = (
     "Judges Karpenter manifests (NodePool, EC2NodeClass). Call check after each edit, plan before a merge, explain"
@@ -83,7 +85,8 @@ def call(tool: str, arguments: dict[str, Any], root: str) -> types.CallToolResul
         data = json.loads(done.stdout)
     except ValueError:
         return _refusal(done.stderr or done.stdout or "nothing was printed")
-    result = {"exitCode": done.returncode, "data": data}
+    notes = [printable(line[:500]) for line in done.stderr.splitlines()[:_MOST_NOTES]]
+    result = {"exitCode": done.returncode, "data": data, "notes": notes}
     text = _FENCE.format(tool=tool) + json.dumps(result).replace("~~~", "~\\u007e~") + "\n~~~"
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
 

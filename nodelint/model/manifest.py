@@ -233,6 +233,16 @@ _HOMES: tuple[tuple[str, ...], ...] = (
 """Where below `spec` people put a field that belongs elsewhere."""
 
 
+class FieldNode:
+    """The node of a field of an object; None where it is not there."""
+
+    def __init__(self, *path: str) -> None:
+        self._path = path
+
+    def __get__(self, obj: Object, _: object = None) -> Node | None:
+        return obj.node.find(*self._path)
+
+
 class NodePool(Object):
     """A NodePool of any served version."""
 
@@ -273,6 +283,13 @@ class NodePool(Object):
             if found is not None:
                 return found
         return self.node.get(path[-1])
+
+    # Fields that three or more rules ask for, as nodes.
+    budgets_node = FieldNode("spec", "disruption", "budgets")
+    replicas_node = FieldNode("spec", "replicas")
+    weight_node = FieldNode("spec", "weight")
+    limits_node = FieldNode("spec", "limits")
+    taints_node = FieldNode("spec", "template", "spec", "taints")
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
@@ -320,6 +337,17 @@ class NodePool(Object):
 
 class EC2NodeClass(Object):
     """An EC2NodeClass of any served version."""
+
+    # Fields that three or more rules ask for, as nodes.
+    user_data_node = FieldNode("spec", "userData")
+    block_devices_node = FieldNode("spec", "blockDeviceMappings")
+    ami_family_node = FieldNode("spec", "amiFamily")
+    metadata_options_node = FieldNode("spec", "metadataOptions")
+    kubelet_node = FieldNode("spec", "kubelet")
+    instance_store_node = FieldNode("spec", "instanceStorePolicy")
+    subnet_terms_node = FieldNode("spec", "subnetSelectorTerms")
+    ami_terms_node = FieldNode("spec", "amiSelectorTerms")
+    max_pods_node = FieldNode("spec", "kubelet", "maxPods")
 
     @cached_property
     def ami_family(self) -> Text | None:

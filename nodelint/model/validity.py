@@ -27,8 +27,8 @@ _TYPES = {
 _LEFT_TO_THE_READER = {"config": ("pattern", "format", "minLength"), "baseline": ("pattern", "format", "minLength")}
 """Schema -> what its reader says better, which knows the releases and regions that exist."""
 
-TABLES = ("hashes", "versions")
-"""The files of `nodelint/data` that have a schema."""
+_SNAPSHOTS = ("catalog", "tables")
+"""Tables that are snapshots of facts, and have the schema of these."""
 
 _LARGEST = 5_000_000
 """Characters of a file in which places are looked for."""
@@ -108,16 +108,22 @@ def in_json(schema: str, path: str) -> list[str]:
     return faults(schema, values, roots[0] if roots else None, path)
 
 
+def list_tables() -> list[str]:
+    """Return the names of the files of `nodelint/data`, each of which has a schema."""
+    return sorted(name.removesuffix(".json") for name in os.listdir(DATA) if name.endswith(".json"))
+
+
 def find_broken_table() -> str | None:
-    """Return what is wrong with a file of `nodelint/data` that has a schema; None where nothing is.
+    """Return what is wrong with a file of `nodelint/data`; None where nothing is.
 
     An installation may be edited or broken: what then fails in a run is no fault of the program.
     """
-    for name in TABLES:
+    for name in list_tables():
         path = os.path.join(DATA, f"{name}.json")
+        schema = "snapshot" if name in _SNAPSHOTS else f"data/{name}"
         try:
             with open(path, encoding="utf-8") as file:
-                found = faults(name, json.load(file), None, path)
+                found = faults(schema, json.load(file), None, path)
         except (OSError, ValueError, RecursionError) as error:
             return f"{path}: {error}"
         if found:

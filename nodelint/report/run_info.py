@@ -19,7 +19,7 @@ from nodelint.report.skipped import unjudged_text
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.inventory.unread_forms import Unread
+    from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.older_release import Older
 
 
@@ -58,7 +58,7 @@ class Run(NamedTuple):
     refused: Sequence[tuple[Result, str]] = ()
     root: str = ""
     older: Older | None = None
-    unread: Sequence[Unread] = ()
+    unread: Sequence[UnreadGroup] = ()
 
 
 class Skips(NamedTuple):
@@ -91,7 +91,7 @@ def scope(report: Report, files: int) -> str:
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
-def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
+def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> str:
     """The outcome in one sentence."""
     counts = count_by_severity(report)
     if counts and (broken := broken_text(report)):

@@ -10,7 +10,7 @@ from nodelint.model.messages import counted
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.inventory.unread_forms import Unread
+    from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
 
@@ -33,7 +33,7 @@ _NOT_RENDERED = {
 """What is said of one overlay or chart that is judged unrendered, and of several."""
 
 
-def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequence[Object] = ()) -> str:
+def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: Sequence[Object] = ()) -> str:
     """`1 class not judged, 2 pools not judged in full`; empty where all was judged by every rule.
 
     `in_part` are the objects of which a value that decides is not known.
@@ -57,7 +57,7 @@ def in_part_text(objects: Sequence[Object]) -> str:
     return f"{_counts([(obj.source.path, obj) for obj in objects])} not judged in full"
 
 
-def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
+def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
     """What keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap."""
     from nodelint.report.coverage import cover
 
@@ -76,7 +76,7 @@ _OWN_LINE = (*_PLACES, *_FORMS, UNREADABLE, _JINJA)
 """Kinds that have a line of their own."""
 
 
-def unread_lines(unread: Sequence[Unread]) -> list[str]:
+def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
     """Return a line for each kind of file that was not read or rendered, with the flag that judges it."""
     lines = []
     programs = [place for place in unread if place.way is None and place.kind not in _OWN_LINE]
@@ -115,7 +115,7 @@ def _list_files(files: Sequence[str]) -> str:
     return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST:,} more" if len(files) > _MOST else "")
 
 
-def _files(unread: Unread) -> str:
+def _files(unread: UnreadGroup) -> str:
     return counted(len(unread.files), unread.kind)
 
 

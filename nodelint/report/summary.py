@@ -25,7 +25,7 @@ from nodelint.report.skipped import UNREADABLE, in_part_text, unjudged_text, unr
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.inventory.unread_forms import Unread
+    from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.report.run_info import Run, SnapshotSummary
 
 
@@ -98,7 +98,7 @@ def summary_text(
     return "\n".join([*lines, "; ".join(filter(None, [outcome, *further])) + "."])
 
 
-def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
+def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGroup], coverage: Coverage) -> str:
     """Return what was found `where`. If nothing was found, return how much was judged."""
     found = count_by_severity(report)
     if found and (broken := broken_text(report)):

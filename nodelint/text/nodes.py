@@ -148,7 +148,10 @@ class Node:
         return None
 
     def find(self, *path: str | int) -> Node | None:
-        """Return the node at the end of a path of keys and indices, None where the path ends early."""
+        """Return the node at the end of a path of keys and indices, None where the path ends early.
+
+        `get` takes one key.
+        """
         node = self
         for step in path:
             for entry in node.entries:

@@ -38,7 +38,8 @@ class NotInTime(Unreadable):
 class SyntaxProblem:
     """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
 
-    A text has them for what is broken, and for templates and other forms that are set aside.
+    A text has them for what is broken, and for templates and other forms that are set aside. It is a fault of a text,
+    and no gap yet: whoever judges the text makes a finding of it, or a `Gap`.
 
     `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
     """

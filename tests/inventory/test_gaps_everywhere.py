@@ -80,6 +80,40 @@ MODULE = """module "nodes" {
 PROGRAM = 'new Pool({apiVersion: "karpenter.sh/v1", kind: "NodePool", metadata: {name: "a"}});\n'
 SCRIPT = f"cat <<EOF | kubectl apply -f -\n{nodepool(name='b')}EOF\n"
 
+CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart/values.yaml": "weight: 10\n"}
+TEMPLATE = nodepool(name="a").replace("spec:\n", "spec:\n  weight: {{ .Values.weight }}\n", 1)
+OWN_CHART = {**CHART, "chart/templates/pool.yaml": TEMPLATE}
+FLUX_WITH_SECRET = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nodes, namespace: karpenter}
+spec:
+  chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: here}}}
+  valuesFrom: [{kind: Secret, name: weights}]
+"""
+APPLICATION_OF_CHART = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: nodes}
+spec:
+  source:
+    repoURL: https://git.example/here.git
+    path: chart
+    helm: {valueFiles: [gone.yaml]}
+"""
+RELEASE_OF_CHART = "releases:\n  - name: nodes\n    chart: ./chart\n    values: [gone.yaml]\n"
+TERRAFORM_OF_CHART = """resource "helm_release" "nodes" {
+  name   = "nodes"
+  chart  = "${path.module}/chart"
+  values = [file(var.secret)]
+}
+"""
+KUSTOMIZE_CHART = """helmCharts:
+  - name: karpenter-nodes
+    repo: https://charts.example.com
+    releaseName: nodes
+    valuesInline:
+      nodePools: [{name: a, requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]}]
+"""
+
 OF_OTHERS = "plain YAML, of another provider"
 GAPS: dict[str, tuple[Files, str]] = {
     "plain YAML, broken": ({"broken.yaml": nodepool(name="a").replace("spec:", "spec: [", 1)}, "broken.yaml"),
@@ -118,6 +152,22 @@ GAPS: dict[str, tuple[Files, str]] = {
     "helmfile, a chart elsewhere": ({"helmfile.yaml": RELEASES}, "helmfile.yaml"),
     "Terraform, a chart elsewhere": ({"main.tf": HELM_RELEASE_OF_TERRAFORM}, "main.tf"),
     "Terraform, a module elsewhere": ({"main.tf": MODULE}, "main.tf"),
+    "Kustomize, a chart elsewhere": ({"over/kustomization.yaml": KUSTOMIZE_CHART}, "over/kustomization.yaml"),
+    "Kustomize, no YAML": (
+        {"over/kustomization.yaml": "resources: [own.yaml\n", "over/own.yaml": nodepool(name="a")},
+        "over/kustomization.yaml",
+    ),
+    "Helm, values that are no YAML": ({**OWN_CHART, "chart/values.yaml": "weight: [\n"}, "chart/values.yaml"),
+    "Flux, values of a Secret": ({**OWN_CHART, "release.yaml": FLUX_WITH_SECRET}, "release.yaml"),
+    "Flux, broken": ({**OWN_CHART, "release.yaml": f"{FLUX_WITH_SECRET}  values: [\n"}, "release.yaml"),
+    "Argo CD, a values file that is not there": (
+        {**OWN_CHART, "application.yaml": APPLICATION_OF_CHART},
+        "application.yaml",
+    ),
+    "Argo CD, broken": ({**OWN_CHART, "application.yaml": f"{APPLICATION_OF_CHART}  a: [\n"}, "application.yaml"),
+    "helmfile, a values file that is not there": ({**OWN_CHART, "helmfile.yaml": RELEASE_OF_CHART}, "helmfile.yaml"),
+    "helmfile, broken": ({**OWN_CHART, "helmfile.yaml": f"{RELEASE_OF_CHART}  - [\n"}, "helmfile.yaml"),
+    "Terraform, values that are not known": ({**OWN_CHART, "main.tf": TERRAFORM_OF_CHART}, "main.tf"),
     "Terraform, broken": ({"main.tf": 'resource "kubectl_manifest" "karpenter" {\n  a = 100 +\n}\n'}, "main.tf"),
 }
 COMMANDS = {
@@ -137,6 +187,8 @@ def tree(folder: Path, name: str) -> str:
     files, path = GAPS[name]
     write_files(folder / "old", {"all.yaml": PAIR, "web.yaml": DEPLOYMENT})
     write_files(folder / "new", {"all.yaml": PAIR, "web.yaml": DEPLOYMENT, **files})
+    for side in ("old", "new"):
+        (folder / side / ".git").mkdir()
     return path
 
 

@@ -248,6 +248,15 @@ def test_a_promised_module_is_used_by_a_rule_or_a_page() -> None:
     assert not idle, "neither a rule nor a page needs it: take it off the API"
 
 
+def test_a_field_that_three_rules_ask_for_has_an_accessor() -> None:
+    asking: dict[str, set[Path]] = {}
+    for path in (ROOT / "rules").glob("*.py"):
+        for found in re.findall(r"\b(?:pool|node_class)\.node\.find\([^()*]*\)", path.read_text(encoding="utf-8")):
+            asking.setdefault(found, set()).add(path)
+    named = [found for found, paths in asking.items() if len(paths) >= 3]
+    assert not named, "give NodePool or EC2NodeClass a `FieldNode` for it"
+
+
 def test_nothing_is_imported_under_its_own_name_to_be_given_on() -> None:
     """What a module gives on it lists in `__all__`; all else is imported from where it is made."""
     again = [

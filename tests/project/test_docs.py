@@ -79,6 +79,17 @@ class TestPagesOfCommands:
         assert written == pages(), "python tools/make_command_pages.py writes them anew"
 
 
+def test_the_api_is_what_its_tool_writes() -> None:
+    """A name is written where it is imported, and in its row of the docstring; the lists follow from the imports."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from make_api import API, make_text
+    finally:
+        sys.path.pop(0)
+    text = API.read_text(encoding="utf-8")
+    assert text == make_text(text), "python tools/make_api.py writes it anew"
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site as it is built."""

@@ -19,6 +19,7 @@ from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.values import Modules, TerraformModule
+from nodelint.model.finding import Span
 from nodelint.text import Node, Source, SourceText
 from nodelint.text.limits import note_left_out, note_more
 from nodelint.text.placeholders import holds_code, mask
@@ -33,8 +34,7 @@ _PARTS_OF_A_SETTING = ("name", "value", "type")
 def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
     """The releases of charts in files of Terraform.
 
-    `charts` are the default values of charts by their absolute path. A release with values that are not known is left
-    out: they may be in the place of any others.
+    `charts` are the default values of charts by their absolute path.
     """
     modules = Modules(sources)
     for path, defaults in charts.items():
@@ -47,10 +47,11 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
             file = modules.file(near)
             assert file is not None
             try:
-                for _, layers in releases_in(file, modules, folder):
-                    count += bool(layers)
-                    if layers and count <= MOST_RELEASES:
-                        yield InstallChart(folder, layers)
+                for block, layers, is_known in releases_in(file, modules, folder):
+                    is_other = bool(layers) or not is_known
+                    count += is_other
+                    if is_other and count <= MOST_RELEASES:
+                        yield InstallChart(folder, layers, None if is_known else _place_values(file, block))
             except BudgetSpent as limit:
                 note_left_out(
                     source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
@@ -61,8 +62,8 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
 
 def releases_in(
     file: TerraformFile, modules: Modules, chart: str
-) -> Iterator[tuple[TerraformBlock, list[ValuesLayer] | None]]:
-    """The blocks that install a chart, with the values that each gives; None where some of these are not known.
+) -> Iterator[tuple[TerraformBlock, list[ValuesLayer], bool]]:
+    """The blocks that install a chart, each with what is known of its values, and whether that is all of them.
 
     Raises `BudgetSpent`.
     """
@@ -76,7 +77,7 @@ def releases_in(
             for names in instances(outer, module.evaluator(file.source)):
                 evaluator = module.evaluator(file.source).inside(names)
                 if _installs(evaluator.value(outer["chart"]), module, chart):
-                    yield block, _layers_of(file, block, given, evaluator)
+                    yield block, *known_layers(file, block, given, evaluator)
 
 
 def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
@@ -86,12 +87,11 @@ def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
     return chart in {os.path.normpath(os.path.join(folder, value.value)) for folder in (module.root, module.folder)}
 
 
-def _layers_of(
-    file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
-) -> list[ValuesLayer] | None:
-    """What a release gives, the weakest first; None where some of it is not known."""
-    layers, is_complete = known_layers(file, block, given, evaluator)
-    return layers if is_complete else None
+def _place_values(file: TerraformFile, block: TerraformBlock) -> Span:
+    """Where a release states values: those of its own attribute, else all that it sets."""
+    values = file.attributes(block).get("values")
+    start, end = (block.start, block.end) if values is None else (values.start, values.end)
+    return Span(file.source, start, end)
 
 
 def known_layers(

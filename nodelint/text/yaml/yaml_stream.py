@@ -29,8 +29,11 @@ _OVERLAP = 32
 """Bytes that a keyword or a border which two blocks share may take."""
 
 
-class Omission(NamedTuple):
-    """What is left out before a character of an excerpt: lines and characters, from the start of the stream on."""
+class PassedOver(NamedTuple):
+    """What of a stream is left out before a character of its excerpt: lines and characters, from the start on.
+
+    That is no gap: nothing in it names Karpenter. Places count it.
+    """
 
     offset: int
     lines: int
@@ -40,35 +43,35 @@ class Omission(NamedTuple):
 class Excerpt(Source):
     """Documents of a stream, one behind the other. Places are told as they are in the stream; no fix is written."""
 
-    __slots__ = ("_firsts", "_offsets", "_omissions")
+    __slots__ = ("_firsts", "_offsets", "_passed_over")
     whole: ClassVar[bool] = False
 
     def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text, also)
-        self._omissions: list[Omission] = []
+        self._passed_over: list[PassedOver] = []
         self._offsets: list[int] = []
         self._firsts: list[int] = []
 
-    def take_omissions(self, omissions: list[Omission]) -> None:
+    def take_passed_over(self, passed_over: list[PassedOver]) -> None:
         """Take what was left out, in the order of the text."""
-        self._omissions = omissions
-        self._offsets = [omission.offset for omission in omissions]
+        self._passed_over = passed_over
+        self._offsets = [part.offset for part in passed_over]
         self._firsts = [super(Excerpt, self).position(offset).line for offset in self._offsets]
 
     def position(self, offset: int) -> Position:
         """Line, column and offset in the stream of a character."""
         at = super().position(offset)
-        gap = bisect_right(self._offsets, offset) - 1
-        if gap < 0:
+        last = bisect_right(self._offsets, offset) - 1
+        if last < 0:
             return at
-        _, lines, characters = self._omissions[gap]
+        _, lines, characters = self._passed_over[last]
         return Position(at.line + lines, at.column, at.offset + characters)
 
     def line(self, number: int) -> str:
         """Return the text of a line of the stream; empty for one that is left out."""
-        shown = [first + gap.lines for first, gap in zip(self._firsts, self._omissions, strict=True)]
+        shown = [first + part.lines for first, part in zip(self._firsts, self._passed_over, strict=True)]
         at = bisect_right(shown, number) - 1
-        own = number if at < 0 else number - self._omissions[at].lines
+        own = number if at < 0 else number - self._passed_over[at].lines
         if at + 1 < len(self._firsts) and own >= self._firsts[at + 1]:
             return ""
         return super().line(own)
@@ -91,7 +94,7 @@ def read(path: str, handle: int) -> Excerpt | None:
         return None
     source = Excerpt.from_bytes(path, b"".join(parts.karpenter_documents))
     assert isinstance(source, Excerpt)
-    source.take_omissions(parts.omissions)
+    source.take_passed_over(parts.passed_over)
     return source
 
 
@@ -100,7 +103,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.karpenter_documents: list[bytes] = []
-        self.omissions: list[Omission] = []
+        self.passed_over: list[PassedOver] = []
         self._length = 0
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
@@ -173,7 +176,7 @@ class _Parts:
         elif self._cut:
             self._refuse()
         else:
-            self.omissions.append(Omission(self._length, self._lines, self._characters))
+            self.passed_over.append(PassedOver(self._length, self._lines, self._characters))
             self.karpenter_documents.append(data)
             self._length += len(data.decode("utf-8", "replace"))
         self._cut = False
