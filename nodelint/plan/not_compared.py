@@ -76,7 +76,7 @@ def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[G
     keyed = [
         {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}
         for side in sides
-        for gaps in [[gap for gap in list_gaps(side.found, side.inventory) if gap.object is None]]
+        for gaps in [[g for g in list_gaps(side.found, side.inventory) if g.object is None and g.decides]]
     ]
     for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
         sources = _by_place(side)

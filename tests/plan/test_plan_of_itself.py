@@ -12,6 +12,7 @@ import pytest
 from nodelint.rule.definition import load_bundled
 from nodelint.rule.examples import examples
 from tests.commands.test_cli import Run
+from tests.plan.test_plan_headline import BOTH, commit
 from tests.repositories import write_files
 
 TREES = sorted(Path(__file__).parents[1].joinpath("trees").iterdir())
@@ -120,3 +121,11 @@ def test_pools_and_workloads_of_one_name(nodelint: Run, tmp_path: Path, clusters
     assert_empty(nodelint("plan", "--old", "tree", "tree", "--format", "json").stdout)
     _commit(tmp_path / "tree")
     assert_empty(nodelint("plan", "--against", "HEAD", "--format", "json", cwd=tmp_path / "tree").stdout)
+
+
+def test_a_release_that_a_readme_states_is_that_of_both_sides(nodelint: Run, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=tmp_path, check=True)
+    install = "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.0.0\n"
+    commit(tmp_path, {"karpenter/README.md": f"```sh\n{install}```\n", "karpenter/nodes.yaml": BOTH})
+    done = nodelint("plan", "--against", "HEAD", cwd=tmp_path)
+    assert done.stdout == "1 NodePool, not changed. No node is replaced.\nKarpenter 1.0.0\n"

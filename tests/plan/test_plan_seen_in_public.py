@@ -254,3 +254,20 @@ def test_a_pool_without_nodes_is_not_unclear(nodelint: Run, tmp_path: Path) -> N
     files = {"a/c.yaml": CLASS, "b/c.yaml": CLASS, "p.yaml": refused}
     found = plan(nodelint, tmp_path, files, {**files, "b/c.yaml": CLASS.replace("nodes", "x"), "p.yaml": POOL})
     assert [pool["replaced"] for pool in found["nodePools"]] == ["none"]
+
+
+def test_what_generators_make_is_no_pool(nodelint: Run, tmp_path: Path) -> None:
+    generated = (
+        "resources: [nodes.yaml]\nconfigMapGenerator: [{name: vars, literals: [ROLE=ROLE]}]\n"
+        "replacements:\n  - source: {kind: ConfigMap, name: vars, fieldPath: data.ROLE}\n"
+        "    targets: [{select: {kind: EC2NodeClass}, fieldPaths: [spec.role]}]\n"
+    )
+    plain = {"kustomization.yaml": "resources: [nodes.yaml]\n", "nodes.yaml": f"{CLASS}---\n{POOL}"}
+
+    def changes(folder: str, role: str) -> tuple[list[object], bool]:
+        old = {**plain, "kustomization.yaml": generated.replace("=ROLE", f"={role}")}
+        found = plan(nodelint, tmp_path / folder, old, plain)
+        return [pool["replaced"] for pool in found["nodePools"]], any(p["changed"] for p in found["notCompared"])
+
+    assert changes("a", "nodes") == (["none"], False)
+    assert changes("b", "others")[0] == ["all"]

@@ -22,10 +22,10 @@ OF_OTHERS = (
     *(".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".whl", ".rpm", ".deb"),
     *(".exe", ".dll", ".so", ".dylib", ".a", ".o", ".class", ".pyc", ".wasm", ".bin", ".iso", ".img", ".db"),
     *(".parquet", ".sqlite", ".pb", ".onnx", ".pt", ".npy", ".csv", ".log", ".ipynb", ".map", ".sum"),
-    *(".md", ".mdx", ".markdown", ".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
+    *(".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
     *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
 )
-"""How files end that are not read of a revision, unless they are needed."""
+"""How files end that are not read of a revision, unless they are needed. A README may state a release."""
 
 
 class RevisionFile(NamedTuple):

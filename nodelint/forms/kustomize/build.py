@@ -12,7 +12,7 @@ from functools import partial
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import OUTSIDE, gate
-from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
+from nodelint.forms.kustomize.configuration import OF_NO_NODES, Kustomization, read_kustomization
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.files import Files, is_wanted
 from nodelint.forms.kustomize.overlay import Overlay
@@ -104,7 +104,9 @@ def make_outcome(overlay: Overlay) -> Outcome:
         replaces=tuple(overlay.parts),
         cluster=folder,
         label=shown,
-        problems=tuple(Gap(line_of(at), "overlay", f"not built: {what}") for at, what in overlay.notes),
+        problems=tuple(
+            Gap(line_of(at), "overlay", f"not built: {what}", what not in OF_NO_NODES) for at, what in overlay.notes
+        ),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
         # What a controller makes of a folder rests on its object, whose fields are read already.

@@ -46,6 +46,8 @@ _ADDS = {
     "buildMetadata": "labels and annotations on where objects are from",
 }
 """Fields that bring objects which are not built."""
+OF_NO_NODES = frozenset(_ADDS[field] for field in ("configMapGenerator", "secretGenerator", "buildMetadata"))
+"""Those of what is not built that no pool or class comes of; replacements read what generators make."""
 _ALTERS = {
     "transformers": "transformers may change any object",
     "openapi": "a schema of its own decides how patches are merged",
