@@ -310,9 +310,8 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 COMMANDS = (
     # A fix of a rule of practice is proven over all files of a run, again and again: a few of them are enough.
-    ["check", "--verbose", "."],
+    ["check", "--verbose", "--format", "text", "--format", "json=../report.json", "."],
     ["check", "--select", "all", "up/k-patch", "up/t-module", "up/c-flux", "link/t-include", "another"],
-    ["check", "--format", "json", "."],
     ["check", "--unsafe-fixes", "--diff", "."],
     ["explain", "."],
     ["hash", "."],
@@ -353,6 +352,7 @@ def main() -> None:
     for command in COMMANDS:
         done = in_process.run(command, folder / "home", os.environ, f"{WORD}\n")
         print(f"RAN {' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}", flush=True)
+    print((folder / "report.json").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

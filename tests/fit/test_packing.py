@@ -25,6 +25,7 @@ from tests.fit.test_fit_upstream import NODE_CLASS, RELEASE, asks, line, near, p
 from tests.scheduler_model import ModelPool, NodeType, pack
 
 TYPE, ARCH = "node.kubernetes.io/instance-type", "kubernetes.io/arch"
+FAMILY = "karpenter.k8s.aws/instance-family"
 LABELS = {"a": "b"}
 AMD64 = {"nodeSelector": {ARCH: "amd64"}}
 
@@ -133,6 +134,11 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[dict[str, Any], int]], list[tu
         pool(line(TYPE, "In", "m5.large", "m5.2xlarge"), limits={"cpu": "10"}),
         [(asks(cpu="1.5"), 6)],
         [("m5.2xlarge", 5), ("m5.large", 1)],
+    ),
+    "a pod that would leave fewer families than minValues joins no node that has pods": (
+        pool(line(FAMILY, "In", "m5", "c6i", least=2)),
+        [(asks(cpu="10m"), 1), ({**asks(cpu="10m"), "nodeSelector": {FAMILY: "m5"}}, 1)],
+        [("c6i.large", 1)],
     ),
     "a limit of nodes": (
         pool(line(TYPE, "In", "m5.large"), limits={"nodes": "1"}),

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from nodelint.laws.rule_laws import ExamplePair, cases
-from nodelint.rule.definition import bundled, load
-from tests.laws.test_rules import TEXT_RULES
+from tests.laws.test_rules import RULES, TEXT_RULES, representatives
 from tests.repositories import write_files
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
@@ -155,9 +154,9 @@ def manifests_of(case: ExamplePair) -> Manifests | None:
 FORMS = {"chart": chart, "module": module, "overlay": overlay}
 CASES = [
     pytest.param(case, manifests, id=str(case))
-    for rule in load(bundled()).values()
-    if rule.name not in _ABOUT_TEXT
-    for case in cases(rule)[:1]
+    for name in representatives()
+    if name not in _ABOUT_TEXT
+    for case in cases(RULES[name])[:1]
     if (manifests := manifests_of(case)) is not None
 ]
 

@@ -48,6 +48,14 @@ def has_fix(case: ExamplePair) -> bool:
     return TRIAL.has_fix(case)
 
 
+def representatives() -> list[str]:
+    """Return a rule of each subject and kind of object, with a fix and without: others fare the same."""
+    found: dict[tuple[object, ...], str] = {}
+    for name, rule in RULES.items():
+        found.setdefault((rule.on, rule.subject, rule.fix), name)
+    return sorted(found.values())
+
+
 class Laws:
     """What holds for every example that a law is about. One test for each rule tries all of them."""
 

@@ -277,7 +277,7 @@ BORDERS = (
 def test_documents_of_a_text_that_changes_are_those_of_a_fresh_one() -> None:
     """Where one begins hangs on markers, comments and faults beside it: short texts of these alone."""
     chance, moved = random.Random(1), 0
-    for _ in range(2500):
+    for _ in range(800):
         text = "karpenter: a\n" + "".join(chance.choice(BORDERS) for _ in range(chance.randint(1, 16)))
         source = Source.from_text("p.yaml", text)
         for _ in range(3):
@@ -289,7 +289,7 @@ def test_documents_of_a_text_that_changes_are_those_of_a_fresh_one() -> None:
             fresh = Source.from_text("p.yaml", text)
             assert shape(source) == shape(fresh)
             assert [(p.offset, p.message) for p in source.problems] == [(p.offset, p.message) for p in fresh.problems]
-    assert moved > 5000
+    assert moved > 1500
 
 
 @pytest.mark.parametrize("typed", ["x", "# ", "...\n", "---\n"])

@@ -248,6 +248,13 @@ def test_operations_may_rename_what_a_later_patch_calls_by_its_first_name(tmp_pa
     assert "name: gpu\n" in outcome.built.source.text and "eu-west-1a" in outcome.built.source.text
 
 
+def test_a_patch_with_a_target_holds_one_object(tmp_path: Path) -> None:
+    text = "patches: [{path: p.yaml, target: {kind: NodePool}}]\n"
+    stopped = build_files(tmp_path, text, {"dev/p.yaml": f"{ADDED}---\n{ADDED}"})
+    assert not isinstance(stopped, BuiltOverlay)
+    assert (stopped.fails, stopped.reason) == (True, "a patch with a `target` holds one object")
+
+
 def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: Path) -> None:
     other = ADDED.replace("name: default", "name: gpu")
     stopped = build_files(tmp_path / "a", "patches: [{path: p.yaml}]\n", {"dev/p.yaml": other})
