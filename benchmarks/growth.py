@@ -240,6 +240,23 @@ def write_releases(folder: Path, count: int) -> None:
         inputs.write_text(folder / "clusters" / f"c{n}.yaml", RELEASE.format(n=n, generation=2 + n % 5))
 
 
+INSTALL = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter, namespace: karpenter}}
+spec:
+  chart: {{spec: {{chart: karpenter, version: 1.14.{patch}}}}}
+  values: {{settings: {{clusterName: c{n}, interruptionQueue: c{n}}}}}
+"""
+
+
+def write_installs(folder: Path, count: int) -> None:
+    """So many clusters in folders of their own, each with a pair and what installs Karpenter."""
+    for n in range(count):
+        inputs.write_text(folder / "clusters" / f"c{n}" / "karpenter.yaml", INSTALL.format(n=n, patch=n % 2))
+        inputs.write_text(folder / "clusters" / f"c{n}" / "objects.yaml", inputs.make_pair(n))
+
+
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -322,6 +339,7 @@ FORMS: Mapping[str, tuple[Write, int]] = {
     "terragrunt": (write_terragrunt, 8),
     "flux": (write_flux, 8),
     "flux releases": (write_releases, 8),
+    "installs": (write_installs, 40),
     "argocd applications": (write_applications, 8),
     "argocd generator": (write_generator, 8),
     "helmfile": (write_helmfile, 8),

@@ -82,11 +82,12 @@ _START = "no NodePool takes its pods"
     tags=["workloads", "demanding-workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
-    if workload.partial or workload.is_daemon or workload.pod_spec is None or context.pools_elsewhere:
-        return
-    if context.has_pool(workload):
+    if workload.partial or workload.is_daemon or workload.pod_spec is None or context.has_pool(workload):
         return
     found = context.fit(workload)
+    whole = any(not verdict.pool.pool.partial for verdict in found.verdicts)
+    if context.pools_elsewhere and not (whole and found.ignored is not None):
+        return
     if found.crowding is not None:
         judged = [verdict.pool for verdict in found.verdicts]
         for_others = pools != "complete" and not fit.is_intended_for(workload, judged)

@@ -133,9 +133,6 @@ from nodelint.api import (
     terraform_trace,
 )
 
-ENDINGS = (".tf", ".tofu", ".hcl")
-"""How files of Terraform end; the module with its own list is loaded only for them."""
-
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
 _ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
 _CLUSTER = re.compile(
@@ -171,7 +168,7 @@ def check(source: Source, context: Context) -> Findings:
     if not roles:
         return
     yield from _without_row(roles, context)
-    if not any(file.path.endswith(ENDINGS) for file in context.files):
+    if not context.run_files.has_terraform:
         return
     blocks = context.run_files.terraform
     for role in roles:
@@ -254,7 +251,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     texts = (*(f.text for f in around), *(b.text for b in blocks.blocks))
     only = any(map(_ONLY_MAP.search, texts)) and not any(map(_MODE_WITH_ENTRIES.search, texts))
     for role in roles:
-        made = _find_role(role, blocks) if any(file.path.endswith(ENDINGS) for file in around) else None
+        made = _find_role(role, blocks) if context.run_files.has_terraform else None
         names = {made.address} if made is not None else set()
         if made is not None:
             names.update(text.strip('"') for text in terraform_trace.find_arguments(made.text, "name")[:1])

@@ -6,7 +6,7 @@ makes it by Terraform easily gives it a name without the cluster.
 
 The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a plain name, and nothing
 else that may make roles is to be seen (CloudFormation, modules that make roles for Karpenter). It is silent where
-another file holds the name of the class's role.
+a file of another kind, or a row of `aws-auth`, holds the name of the class's role.
 
 ```yaml bad
 # file: main.tf
@@ -54,9 +54,7 @@ import re
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
 
 _OTHER_MAKERS = re.compile(r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount")
-ENDINGS = (".tf", ".tofu")
-"""How files of Terraform end; the module that reads them is loaded only for them."""
-
+_MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
 _OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
 
 
@@ -76,7 +74,7 @@ def check(source: Source, context: Context) -> Findings:
         role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
     ]
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
-    if not plain or not any(file.path.endswith(ENDINGS) for file in context.files):
+    if not plain or not context.run_files.has_terraform:
         return
     if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
         return
@@ -88,7 +86,11 @@ def check(source: Source, context: Context) -> Findings:
     block, literal = ours[0][0], ours[0][1].strip('"')
     for role in plain:
         name = str(role.value)
-        elsewhere = sum(file.text.count(name) for file in context.run_files.files_around) > source.text.count(name)
+        elsewhere = any(
+            f"role/{name}" in file.text
+            or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))
+            for file in context.run_files.files_of_run
+        )
         if name == literal or name.startswith("arn:") or elsewhere or any(_may_be(n, name) for n in names):
             continue
         yield Finding(

@@ -50,7 +50,18 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    Source,
+    Span,
+    controller_settings,
+    rule,
+    terraform_trace,
+)
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"[^"\n]*eks(?:/aws)?(?:\.git)?//modules/karpenter\b[^"\n]*"')
 _MAJOR = re.compile(
@@ -59,6 +70,7 @@ _MAJOR = re.compile(
 )
 _TRUST = re.compile(r'"system:serviceaccount:([^":\n]+):([^":\n]+)"')
 _PAIRS = re.compile(r"namespace_service_accounts\s*+=\s*+\[([^\][]{0,5000})\]")
+_ASSOCIATION = re.compile(r"^(?:AWS::EKS::|aws:eks[:/](?:\w+:)?|aws-native:eks:)PodIdentityAssociation$", re.I)
 _DEFAULT_MODULE = ("kube-system", "karpenter")
 _OF_21 = 21
 
@@ -79,7 +91,10 @@ class _Grant:
     group="correctness",
     severity="warning",
     subject="security",
-    mentions=["modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:", "service_accounts"],
+    mentions=[
+        *("modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:", "service_accounts"),
+        *("PodIdentityAssociation", "podIdentityAssociations", "serviceAccounts"),
+    ],
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/tree/master/modules/karpenter#inputs",
         "https://docs.aws.amazon.com/eks/latest/userguide/pod-id-association.html",
@@ -93,7 +108,9 @@ def check(source: Source, context: Context) -> Findings:
     grants = _list_grants(blocks) if in_terraform else list(_find_trusts(source))
     own_folder = os.path.dirname(source.path)
     installs_beside = [i for i in context.run_files.installs if os.path.dirname(i.at.source.path) == own_folder]
-    if not in_terraform:  # a script installs the chart for which it makes the role
+    of_yaml = list(_find_in_yaml(source)) if not in_terraform else []
+    grants += of_yaml
+    if not in_terraform and not of_yaml:  # a script installs the chart for which it makes the role
         installs_beside = [i for i in installs_beside if i.at.source.path == source.path]
         if not installs_beside:
             return
@@ -159,6 +176,31 @@ def _find_trusts(file: Source) -> Iterator[_Grant]:
         if known or "karpenter" in match[0]:
             at = Span(file, match.start() + 1, match.end() - 1)
             yield _Grant(at, (match[1], match[2]) if known else (None, None), "")
+
+
+def _find_in_yaml(file: Source) -> Iterator[_Grant]:
+    """The service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of Pulumi."""
+    for document in file.documents:
+        for node in document.root.walk() if document.root is not None else ():
+            kind = node.get("Type") or node.get("type")
+            if kind is not None and _ASSOCIATION.search(str(kind.value)):
+                given = node.get("Properties") or node.get("properties")
+                yield from _of_nodes(given, ("Namespace", "namespace"), ("ServiceAccount", "serviceAccount"))
+        iam = document.root.get("iam") if document.root is not None else None
+        for key, name in (("podIdentityAssociations", "serviceAccountName"), ("serviceAccounts", "name")):
+            listed = iam.get(key) if iam is not None else None
+            for item in listed.items if listed is not None else ():
+                yield from _of_nodes(item.get("metadata") or item, ("namespace",), (name,))
+
+
+def _of_nodes(given: Node | None, *keys: tuple[str, ...]) -> Iterator[_Grant]:
+    """The grant that a mapping makes, by the keys of its namespace and of its name; none for other controllers."""
+    if given is None:
+        return
+    nodes = [next((node for key in names if (node := given.get(key)) is not None), None) for names in keys]
+    texts = [node.value if node is not None and isinstance(node.value, str) else None for node in nodes]
+    at = nodes[0] or given
+    yield _Grant(Span(at.source, at.start, at.end), (texts[0], texts[1]), "")
 
 
 def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:

@@ -65,26 +65,22 @@ _NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\
 
 
 @rule(
-    on=Source,
+    on=EC2NodeClass,
     group="hazard",
     severity="info",
     subject="network",
-    mentions=["karpenter.k8s.aws/v1"],
     source=[
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3818",
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",
     ],
 )
-def check(source: Source, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    if not _holds_pods_off(node_class):
+        return
     around = [file for file in context.run_files.files_around if _CHART in file.text]
-    if not around:
-        return
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
-    if not all(map(_holds_pods_off, classes)):
-        return
     # The controller runs once: one of several classes tells of it.
-    node_class = next((obj for obj in classes if obj.source.path in {file.path for file in context.files}), None)
-    if node_class is None or node_class.source.path != source.path:
+    if not around or not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
         return
     texts = [file.text for file in around]
     # A file that gives it a VPC may be one of values.

@@ -25,7 +25,7 @@ Exit codes:
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.option("--dry-run", is_flag=True, help="Remove nothing; print what would be removed.")
 def command(dry_run: bool) -> None:
-    """Remove the facts from AWS that `nodelint refresh` and --live have cached, of all repositories.
+    """Remove the facts from AWS that `nodelint refresh` and --live have cached for all repositories.
 
     nodelint keeps nothing else on this machine. Files that --output or `nodelint init` wrote stay in your
     repositories. Files of other programs in the cache folder stay as well. NODELINT_CACHE_DIR names another

@@ -328,7 +328,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                 continue
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    walked = (not name.startswith(".") or name == WORKFLOWS) and name not in _PASSED_OVER
+                    walked = (not name.startswith(".") or name in WORKFLOWS) and name not in _PASSED_OVER
                     if walked and not (ignored and ignored.ignores(name, folder=True)):
                         below = ignored.below(name) if ignored else None
                         open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))

@@ -18,6 +18,7 @@ _TAKEN = YAML_ENDINGS + _TEMPLATES
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
+    *("Tiltfile", "Earthfile", "Jenkinsfile", "Dockerfile", "Containerfile"),
     *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
 )
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
@@ -31,7 +32,8 @@ _TEXTS = (
 _OF_YAML = (".yaml.", ".yml.")
 """What stands in the name of a template of YAML, whatever fills it in."""
 READ, GLANCE, UNREAD = 1, 2, 3
-GIT_FILES, WORKFLOWS = (".git", ".gitignore"), ".github"
+GIT_FILES, WORKFLOWS = (".git", ".gitignore"), (".github", ".circleci")
+"""What of git says which files are ignored; the hidden folders of workflows, which are read."""
 
 
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:

@@ -240,23 +240,15 @@ class _Reader:
 
     def requests(self) -> dict[str, int]:
         """What one pod asks: `PodRequests` of k8s.io/component-helpers, and the pod itself."""
-        total: dict[str, int] = {}
-        for container in self.items(self.spec.get("containers"), "containers"):
-            _add(total, self._of_container(container))
-        sidecars: dict[str, int] = {}
-        at_start: dict[str, int] = {}
-        for container in self.items(self.spec.get("initContainers"), "init containers"):
-            own_requests = self._of_container(container)
-            if _plain(container.get("restartPolicy")) == "Always":
-                _add(total, own_requests)
-                _add(sidecars, own_requests)
-                own_requests = sidecars
-            else:
-                _add(own_requests, sidecars)
-            _raise(at_start, own_requests)
-        _raise(total, at_start)
+        total = sum_containers(
+            map(self._of_container, self.items(self.spec.get("containers"), "containers")),
+            (
+                (self._of_container(container), _plain(container.get("restartPolicy")) == "Always")
+                for container in self.items(self.spec.get("initContainers"), "init containers")
+            ),
+        )
         self._of_pod(total)
-        _add(total, self._amounts(self.spec.get("overhead")))
+        add_to(total, self._amounts(self.spec.get("overhead")))
         total["pods"] = ONE
         return total
 
@@ -344,7 +336,31 @@ def _for_key(key: str | None) -> str:
     return f" for `{key}`" if key else ""
 
 
-def _add(total: dict[str, int], more: Resources) -> None:
+def sum_containers(
+    containers: Iterable[Resources], init_containers: Iterable[tuple[dict[str, int], bool]]
+) -> dict[str, int]:
+    """Return what the containers of a pod request together; of an init container it is given whether it is a sidecar.
+
+    Init containers run one by one before the others, beside the sidecars that were started before them.
+    """
+    total: dict[str, int] = {}
+    for requests in containers:
+        add_to(total, requests)
+    sidecars: dict[str, int] = {}
+    at_start: dict[str, int] = {}
+    for requests, is_sidecar in init_containers:
+        if is_sidecar:
+            add_to(total, requests)
+            add_to(sidecars, requests)
+            _raise(at_start, sidecars)
+        else:
+            add_to(requests, sidecars)
+            _raise(at_start, requests)
+    _raise(total, at_start)
+    return total
+
+
+def add_to(total: dict[str, int], more: Resources) -> None:
     for resource, amount in more.items():
         total[resource] = total.get(resource, 0) + amount
 
@@ -358,5 +374,5 @@ def add_requests(amounts: Iterable[Resources]) -> dict[str, int]:
     """Requests of several pods together."""
     total: dict[str, int] = {}
     for requests in amounts:
-        _add(total, requests)
+        add_to(total, requests)
     return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -58,6 +58,7 @@ class Policies(NamedTuple):
     claims_ignored: bool = True
 
 
+@lru_cache(maxsize=64)
 def read_policies(settings: ControllerFacts) -> Policies:
     """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
     return Policies(

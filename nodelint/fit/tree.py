@@ -141,8 +141,20 @@ class Tree:
         key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod), str(count))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = self._is_taken(workload)
+            found = self._taken[key] = self._is_taken_at_once(workload, pod) or self._is_taken(workload)
         return found
+
+    def _is_taken_at_once(self, workload: Workload, pod: Pod) -> bool:
+        """Whether one pool alone takes all pods of a workload: the others are then not asked."""
+        if pod.topologies or self._bringing:
+            return False
+        for pool in self.pools_for(workload):
+            if ignored_because(pod, pool.release, pool.policies.claims_ignored) is not None:
+                return False
+            verdict = judge_pod(pool.in_karpenters_labels(pod), pool, self.daemon_groups(pool, workload))
+            if verdict.fits:
+                return find_beyond_limits(workload, pod, [verdict]) is None
+        return False
 
     def _is_taken(self, workload: Workload) -> bool:
         found = self.fit(workload)
@@ -166,10 +178,12 @@ class Tree:
             unknown = (*unknown, *filter(None, [_unread_values(taking[0].pool)]))
         if taking and all(verdict.takes_if_ignored for verdict in taking):
             unknown = (*unknown, unknown_fact(pod.node, _PREFERENCES))
-        unread = None if taken else self._find_other_values(workload) or self._find_other_pool(pod, release)
-        unread = unread or (None if taken else next(filter(None, map(_unread_values, pools)), None))
+        is_open = not taken and ignored is None
+        unread = (self._find_other_values(workload) or self._find_other_pool(pod, release)) if is_open else None
+        unread = unread or (next(filter(None, map(_unread_values, pools)), None) if is_open else None)
+        unread = unread or (next(filter(None, map(_added_to, pools)), None) if is_open else None)
         newer = None
-        if not taken and unread is None and ignored is None:
+        if is_open and unread is None:
             newer = next(filter(None, (find_newer(pod, verdict) for verdict in verdicts)), None)
         unknown = (*unknown, *filter(None, (unread, newer)))
         elsewhere = self._may_run_elsewhere(pod, release)
@@ -397,6 +411,13 @@ def _unread_values(pool: EmptyPool) -> Gap | None:
     if built is None or unread is None:
         return None
     return unknown_fact(pool.pool.name_node, f"{unread.reason} ({unread.file_place})")
+
+
+def _added_to(pool: EmptyPool) -> Gap | None:
+    """Why it is not known what a pool is: values of a chart hold it, and the chart may add to it."""
+    if not pool.pool.of_values:
+        return None
+    return unknown_fact(pool.pool.name_node, f"{pool.pool.label} stands in values, and the chart may add to it")
 
 
 def nearness(path: str, other: str) -> int:

@@ -16,10 +16,16 @@ _AUTO_MODE = "eks.amazonaws.com/"
 
 
 def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list[NodePool]:
-    """The pools of which only a part is known; patches of judged pools are none."""
-    names = {pool.name for pool in judged}
+    """The pools of which only a part is known; patches of judged pools are none.
+
+    What patches a pool of its own file is one: it stands in a release of a chart that is not rendered.
+    """
+    paths: dict[object, set[str]] = {}
+    for pool in judged:
+        paths.setdefault(pool.name, set()).add(pool.source.path)
     pools = [obj for obj in objects if isinstance(obj, NodePool) and obj not in judged]
-    return [pool for pool in pools if (pool.partial or pool.of_values) and pool.name not in names]
+    parts = [pool for pool in pools if pool.partial or pool.of_values]
+    return [pool for pool in parts if pool.name not in paths or pool.source.path in paths[pool.name]]
 
 
 def may_take(pool: NodePool, pod: Pod, release: Version) -> bool:

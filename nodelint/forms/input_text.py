@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 class InputText(NamedTuple):
-    """An input: how it is called, what is written there without layout and comments, and where."""
+    """An input: how it is called, what is written there without layout and comments, and where.
+
+    `caller` says which call of a module gives it; empty for what holds for all calls. `is_call` is the call itself.
+    """
 
     name: str
     text: str
     at: Span
+    caller: str = ""
+    is_call: bool = False
 
 
 class RemoteUse(NamedTuple):
@@ -36,12 +41,22 @@ class RemoteUse(NamedTuple):
 def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) -> list[InputText]:
     """Return the inputs that one side alone has, those of the new side first.
 
-    The file of an input does not count: a module that moves to another folder keeps its inputs.
+    The file of an input does not count: a module that moves to another folder keeps its inputs. What one more call of
+    a module gives it changes nothing of what the other calls make. A call that is gone is a change.
     """
     found: list[InputText] = []
     for mine, others in ((new, old), (old, new)):
         theirs = {(other.name, other.text) for other in others}
-        found += (own for own in mine if (own.name, own.text) not in theirs)
+        calls = {other.caller for other in others if other.caller}
+        stay = calls & {own.caller for own in mine}
+        for own in mine:
+            if (own.name, own.text) in theirs:
+                continue
+            is_alone = bool(own.caller) and own.caller not in calls
+            if own.is_call and (mine is new or (calls and not stay)):
+                continue
+            if own.is_call or not (is_alone and stay):
+                found.append(own)
     return found
 
 

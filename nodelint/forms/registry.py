@@ -41,9 +41,10 @@ class FormRow:
     what a folder makes. `kinds` are those of objects that hold values of a chart. One of `uses` is in a text that may
     use a chart or module which is elsewhere.
 
-    Statements: `installing_words` are in a text that installs Karpenter's controller, `command` is the program by
-    which scripts do. `stating` are endings of files in its own language that may state a release, which hold one of
-    `stating_words` where they do not name Karpenter; `states` are endings of other files in which it looks for one.
+    Statements: `installing_words` are in a text that installs Karpenter's controller, `commands` are the names of
+    programs and tasks by which scripts do. `stating` are endings of files in its own language that may state a
+    release, which hold one of `stating_words` where they do not name Karpenter; `states` are endings of other files
+    in which it looks for one.
     One of `state_marks` is in any file that names Karpenter and states a release.
 
     Objects: `pods` is the pattern of what makes pods in the form's language. `values_key` is the key below which
@@ -78,7 +79,7 @@ class FormRow:
         applies: tuple[bytes, ...] = (),
         kinds: tuple[str, ...] = (),
         installing_words: tuple[str, ...] = (),
-        command: str = "",
+        commands: tuple[str, ...] = (),
         stating: tuple[str, ...] = (),
         stating_words: tuple[bytes, ...] = (),
         states: tuple[str, ...] = (),
@@ -96,7 +97,7 @@ class FormRow:
         self.words, self.hosts, self.styles = words, hosts, styles
         self.answers, self.installs, self.installing_name = answers, installs, installing_name
         self.applies, self.kinds = applies, kinds
-        self.installing_words, self.command = installing_words, command
+        self.installing_words, self.commands = installing_words, commands
         self.stating, self.stating_words, self.states = stating, stating_words, states
         self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
         self.style, self.guide = style, guide
@@ -108,7 +109,7 @@ class FormRow:
 
     def may_install_controller(self, path: str, text: str) -> bool:
         """Whether a text may install Karpenter's controller by this form."""
-        words = (self.command,) if self.command else self.installing_words
+        words = self.commands or self.installing_words
         return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
 
     def may_use_elsewhere(self, text: str) -> bool:
@@ -298,7 +299,7 @@ HELM = FormRow(
         *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
         "karpenter/karpenter",
     ),
-    command="helm",
+    commands=("helm", "HelmDeploy"),
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "dependencies"),
     state_marks=(b"helm.sh/chart",),

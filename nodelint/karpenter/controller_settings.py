@@ -119,6 +119,14 @@ def place_in(
     return Span(source, at.start, at.end)
 
 
+_LISTS = ("releases", "helmCharts")
+"""Where a helmfile and a kustomization list the charts that they install."""
+
+
+def _items_of(node: Node | None) -> Sequence[Node]:
+    return node.items if node is not None else ()
+
+
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:
     """Return the namespace in which a chart is installed; None if no file plainly says so."""
     from nodelint.forms.terraform.terraform_trace import find_arguments
@@ -135,7 +143,10 @@ def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | N
         if root is None or not root.start <= at.start < root.end:
             continue
         spec = root.get("spec")
+        listed = [node for key in _LISTS for node in _items_of(root.get(key)) if node.start <= at.start < node.end]
         places = (
+            *(node.get("namespace") for node in listed),
+            root.get("namespace") if listed else None,
             spec.get("targetNamespace") if spec is not None else None,
             root.find("spec", "destination", "namespace"),
             root.find("metadata", "namespace") if root.find("spec", "destination") is None else None,

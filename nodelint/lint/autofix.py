@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
 from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.fix_trials import Name, mark_of
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.results import Result
 from nodelint.text import Source, reread
@@ -65,8 +66,9 @@ def fix(
         then = judge(new, request)
         if RUN.is_over():
             break  # what these fixes make was not judged
-        if prove is not None and not prove.hold_together(fixing.report, new, then, unsafe):
-            fixing.part()
+        harmed = prove.list_harmed(fixing.report, new, then, unsafe) if prove is not None else ()
+        if harmed:
+            fixing.part(harmed)
         elif not fixing.refuse_idle(then):
             fixing.take(new, prove(new, then) if prove is not None else then)
     return Fixed(tuple(fixing.sources), fixing.report, tuple(fixing.applied), tuple(fixing.refused.values()))
@@ -88,6 +90,7 @@ class _Fixing:
         self._undone: _Refused = {}
         self._states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
         self._most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
+        self._held_back: set[tuple[str, str, str]] = set()  # until others are written
         self._chosen: list[Result] = []
 
     def choose(self) -> list[Result]:
@@ -109,10 +112,14 @@ class _Fixing:
         tried = make_edits(current, chosen)
         harms = find_broken(current, chosen, request.target, tried)
         self.refused.update((mark_fix(chosen[n]), (chosen[n], why)) for n, why in harms.items())
-        self._chosen = [result for n, result in enumerate(chosen) if n not in harms][: self._most]
+        left = [result for n, result in enumerate(chosen) if n not in harms]
+        free = [result for result in left if mark_fix(result) not in self._held_back]
+        if not free:
+            self._held_back.clear()
+        self._chosen = (free or left)[: self._most]
         if not self._chosen:
             return None
-        new = _rewritten(current, self._chosen, current if harms or self._most else tried)
+        new = _rewritten(current, self._chosen, tried if len(self._chosen) == len(chosen) else current)
         if _texts(new) not in self._states:
             return new
         self.sources, self.report, count = self._states[_texts(new)]
@@ -121,11 +128,18 @@ class _Fixing:
         del self.applied[count:]
         return None
 
-    def part(self) -> None:
-        """Take fewer fixes in the next round; a single one that does not hold is refused."""
+    def part(self, harmed: Collection[Name]) -> None:
+        """Take fewer fixes in the next round: those of no object that is harmed, else half of them.
+
+        A single one that does not hold is refused.
+        """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
-        self._most = max(1, len(self._chosen) // 2)
+        held_back = {mark_fix(result) for result in self._chosen if mark_of(result)[1] in harmed}
+        if any(mark_fix(result) not in held_back for result in self._chosen) and held_back:
+            self._held_back |= held_back
+        else:
+            self._most = max(1, len(self._chosen) // 2)
 
     def refuse_idle(self, then: Report) -> bool:
         """Refuse the fixes after which the same is found as before; whether there is any."""
@@ -141,6 +155,7 @@ class _Fixing:
         taken = {id(r) for r in self._chosen}
         self.applied += [r for r in self.report.results if id(r) not in taken and tuple(r.finding.edits) in done]
         self.sources, self.report, self._again, self._most = new, report, bool(self.refused), None
+        self._held_back.clear()
 
 
 def _texts(sources: Sequence[Source]) -> tuple[str, ...]:

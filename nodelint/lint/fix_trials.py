@@ -12,6 +12,7 @@ from nodelint.inventory import Inventory
 from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.rule_reach import keep_asking
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -106,8 +107,11 @@ class Trials:
         self._build = build
         self._texts = {_text_key(text, n): text for text, n in _numbered(inventory.sources)}
 
-    def run(self, edits: Sequence[Edit]) -> Tried:
-        """Make edits, build anew what they change, and judge what reads it."""
+    def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
+        """Make edits, build anew what they change, and judge what reads it.
+
+        With `others_only` those of each document hold: only rules that ask of other objects judge what reads them.
+        """
         groups: dict[int, list[Edit]] = {}
         for edit in dict.fromkeys(edits):
             groups.setdefault(id(edit.source), []).append(edit)
@@ -126,6 +130,9 @@ class Trials:
         names = {name_of(change.new): change.name for change in changed if change.new is not None}
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
         request = self.request._replace(context_sources=context_sources, only=only)
+        if others_only:
+            reporting = [name for name, rule in request.rules.items() if request.selection.enables(rule)]
+            request = request._replace(rules=keep_asking(request.rules, reporting))
         report = lint(sources, request, built=inventory.built)
         about = _about(report, {new.path for _, new in renewed})
         found = [(mark_of(r, names), r) for r in without_repetitions(about)]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from nodelint.base.budget import RUN
-from nodelint.base.tuples import NamedTuple
 from nodelint.inventory import Inventory, may_fill
-from nodelint.lint.broken_fixes import EditedTexts, applicable
+from nodelint.lint.broken_fixes import EditedTexts, applicable, choose_compatible, find_broken, make_edits
 from nodelint.lint.engine import LintRequest, Report
-from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_causes import Alike, share_causes
+from nodelint.lint.fix_offers import FixOffer, attribute_changes, batches, find_suspects, list_offers, touches
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
@@ -20,14 +19,14 @@ from nodelint.lint.fix_trials import (
     Trials,
     Tried,
     count_said,
-    mark_of,
     name_of,
-    without_repetitions,
 )
-from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
+from nodelint.lint.fixes_together import find_apart
+from nodelint.lint.results import Result, once_in_a_run
+from nodelint.lint.rule_reach import asks_of_others, name_words
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import NodePool, Object
+from nodelint.model.manifest import Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -36,9 +35,6 @@ FindMoved = Callable[
     "set[Name]",
 ]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
-
-_MOST_APART = 8
-"""Groups of edits in which no two change one document, before edits of one document are tried together."""
 
 _MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
@@ -53,21 +49,6 @@ _MOST_STEPS = 1_000_000
 """Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
 
 _TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
-
-
-class _Offer(NamedTuple):
-    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
-
-    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
-    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
-    a fix, and of errors alone.
-    """
-
-    edits: tuple[Edit, ...]
-    safe: bool
-    wants: Counter[Mark]
-    messages: frozenset[tuple[Mark, str]] | None
-    of_errors: bool
 
 
 class Prover:
@@ -120,19 +101,17 @@ class Prover:
             return Inventory(sources)
         return self._build(sources)
 
-    def hold_together(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> bool:
-        """Whether fixes that hold by themselves do so beside each other, by what is said once all are made."""
+    def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
+        """The objects for which fixes that hold by themselves do not do so beside each other, once all are made."""
         known, now = count_said(before), count_said(after)
         names = {name for _, name in known} | self._list_names()
-        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names}
-        if more - self.following:
-            return False
-        if unsafe or self._find_moved is None or self._first is None:
-            return True
+        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names} - self.following
+        if more or unsafe or self._find_moved is None or self._first is None:
+            return {name for _, name in more}
         inventory = self._build_changed(sources)
         first = Trials(self._first.files, self._request, self._first, self._build_changed, self.edited)
         changed = first.compare(inventory)
-        return not self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
+        return self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
     def _list_names(self) -> set[Name]:
         """The objects that were there at first: a fix may be the first to let a rule speak of one."""
@@ -156,11 +135,13 @@ class _Run:
         self._report = report
         self._places = places
         self._before = count_said(report)
-        self._sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
+        self._beside: dict[tuple[Edit, ...], str] = {}
+        self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
+        self._held: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
@@ -168,44 +149,85 @@ class _Run:
         self._steps = 0
 
     def prove(self) -> Report:
-        offers, edited = self._list_offers(), self._prover.edited
-        keys = edited.list_keys()
-        for part in (True, False):
-            for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
-                self._try(batch)
-                edited.forget_others(keys)
-        if not self._why and not self._moved and not self._follows and not self._changed:
-            return self._report
+        trials = self._trials
+        sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
+        offers = list_offers(self._places, sources)
+        keys = self._prover.edited.list_keys()
+        words = name_words(trials.request.rules.values())
+        alike = share_causes(offers, trials.sources, trials.inventory.sources, trials.request, words)
+        self._try_all([first for first, _ in alike], keys)
+        # A rule that looked at nothing before may look for other words in names.
+        if words != name_words(trials.request.rules.values()):
+            left = [offer for _, others in alike for offer in others]
+        else:
+            left = [offer for first, others in alike for offer in self._carry_over(first, others)]
+        self._try_all(left, keys)
+        self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
+        if not self._why and not self._moved and not self._follows and not self._beside:
+            return self._make_report() if self._changed else self._report
+        lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
+        self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
+        self._prover.edited.forget_others(keys)
+        return self._make_report()
+
+    def _make_report(self) -> Report:
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
-    def _list_offers(self) -> list[_Offer]:
-        wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
-        safe: dict[tuple[Edit, ...], bool] = {}
-        messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
-        lesser: set[tuple[Edit, ...]] = set()
-        for result in without_repetitions(self._places):
-            for edits, is_fix in _edits_of(result):
-                if any(id(edit.source) not in self._sources or not edit.source.whole for edit in edits):
-                    continue
-                mark = mark_of(result)
-                wants.setdefault(edits, Counter())[mark] += 1
-                safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
-                texts = messages.setdefault(edits, set())
-                if result.severity != "error":
-                    lesser.add(edits)
-                if is_fix:
-                    messages[edits] = None
-                elif texts is not None:
-                    texts.add((mark, result.finding.message))
-        return [
-            _Offer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
-            for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
-        ]
+    def _note_broken(self, report: Report, changed: Set[int]) -> None:
+        """Note of safe fixes in some files that they break one without others, which are not safe."""
+        sources = [source for source in self._trials.sources if id(source) in changed]
+        chosen = choose_compatible(report.results, sources, False, {}) if sources else []
+        tried = make_edits(sources, chosen, self._prover.edited)
+        for number, reason in find_broken(sources, chosen, report.target, tried).items():
+            for place in chosen[number].alike or chosen[number : number + 1]:
+                self._beside[tuple(place.finding.edits)] = f"without the other fixes {reason}"
 
-    def _try(self, batch: Sequence[_Offer]) -> None:
+    def _holds(self, offer: FixOffer) -> bool:
+        return not any(offer.edits in found for found in (self._why, self._moved, self._follows, self._beside))
+
+    def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
+        for part in (True, False):
+            for batch in batches([offer for offer in offers if offer.safe is part], self._comments):
+                self._try(batch)
+                self._prover.edited.forget_others(keys)
+
+    def _carry_over(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
+        """Let others of the same cause have what holds of the first; those that are to be tried themselves.
+
+        What is said by rules that ask of other objects, and of other objects, may be another thing for each.
+        """
+        bad, rules = self._bad.get(first.edits, ()), self._trials.request.rules
+        why, follows = self._why.get(first.edits), self._follows.get(first.edits)
+        told_apart = any(name not in first.names or asks_of_others(rules[rule]) for rule, name in bad)
+        if told_apart or (why is not None and (not bad or why.at is not None)):
+            return others
+        for offer in others:
+            if why is not None:
+                self._why[offer.edits] = why._replace(detail=offer.rename(why.detail, first))
+            if follows is not None:
+                self._follows[offer.edits] = offer.rename(follows, first)
+                self._prover.following.update((rule, name) for rule, _ in bad for name in offer.names)
+            if first.edits in self._moved:
+                self._moved.add(offer.edits)
+        return ()
+
+    def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
+        """Note of safe fixes that do not hold beside the others what there is then."""
+        if RUN.is_over() or len(offers) < 2:
+            return
+        if not self._can_try():
+            self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
+            return
+        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
+            own = [mark for mark in bad if mark[1] in offer.names] or bad
+            text = _describe(own[0], tried) if own else "a file that can no longer be read"
+            self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
+            if own and _is_lesser(offer, own, tried):
+                self._prover.following.update(own)
+
+    def _try(self, batch: Sequence[FixOffer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
-        self._built += self._size
-        if self._size > _LARGEST_BUILT or self._built > _MOST_BUILT or self._steps > _MOST_STEPS:
+        if not self._can_try():
             self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
@@ -213,16 +235,17 @@ class _Run:
         if RUN.is_over():  # what they make was not judged
             self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
             return
-        self._changed.update(_attribute_changes(batch, tried.changed))
+        self._changed.update(attribute_changes(batch, tried.changed))
         bad = self._find_bad(tried, batch)
-        suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
-        if tried.unread or (bad and not suspects):
-            suspects = list(batch)
+        suspects = find_suspects(batch, bad, tried) if bad or tried.unread else []
         if batch[0].safe:
             moved = self._prover.find_moved(tried, self._trials.request)
-            movers = [offer for offer in batch if any(_touches(offer, name, tried) for name in moved or ())]
+            movers = [offer for offer in batch if any(touches(offer, name, tried) for name in moved or ())]
             self._moved.update(offer.edits for offer in movers)
+        if not bad and not tried.unread:
+            self._held.append({offer.edits for offer in batch})
         if len(batch) == 1:
+            self._bad[batch[0].edits] = bad
             if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
                 self._follows[batch[0].edits] = _describe(bad[0], tried)
                 self._prover.following.update(bad)
@@ -237,10 +260,15 @@ class _Run:
                 self._moved.discard(offer.edits)
                 self._try([offer])
 
-    def _withhold_all(self, batch: Sequence[_Offer], why: Withheld) -> None:
+    def _can_try(self) -> bool:
+        """Whether another trial is within what a run may render again."""
+        self._built += self._size
+        return self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT and self._steps <= _MOST_STEPS
+
+    def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)
 
-    def _find_bad(self, tried: Tried, batch: Sequence[_Offer]) -> list[Mark]:
+    def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[Mark]:
         """What the rules say more often than they did, less what the offers put right."""
         wanted: Counter[Mark] = Counter()
         for offer in batch:
@@ -256,8 +284,9 @@ class _Run:
         if edits in self._why:
             withheld = self._why[edits]
             finding = finding._replace(edits=(), safety=None, withheld=withheld)
-        elif edits in self._follows:
-            advice = f"once the fix is made, there is {self._follows[edits]}"
+        elif edits in self._follows or edits in self._beside:
+            follows = self._follows.get(edits)
+            advice = self._beside[edits] if follows is None else f"once the fix is made, there is {follows}"
             both = f"{finding.help}; {advice}" if finding.help else advice
             finding = finding._replace(safety="unsafe", help=both)
         elif edits and edits in self._moved and result.safety == "safe":
@@ -267,118 +296,12 @@ class _Run:
             if len(suggestions) < len(finding.suggestions):
                 finding = finding._replace(suggestions=tuple(suggestions))
         changed = self._changed.get(edits, ()) if finding.edits else ()
-        return (
-            result if finding is result.finding and not changed else result._replace(finding=finding, changed=changed)
-        )
+        if finding is result.finding and not changed:
+            return result
+        return result._replace(finding=finding, changed=changed)
 
 
-def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
-    """The edits of a finding's fix and suggestions, and whether they are its fix."""
-    if result.fixable:
-        yield tuple(result.finding.edits), True
-    for suggestion in result.finding.suggestions:
-        yield tuple(suggestion.edits), False
-
-
-def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[list[_Offer]]:
-    """The offers in groups of which no two change one document, nor one text of a file that others are built of.
-
-    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
-    """
-    about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
-    ids = set(map(id, about_comments))
-    yield from _groups(about_comments, 0)
-    yield from _groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
-
-
-def _groups(left: Sequence[_Offer], apart: int) -> Iterator[list[_Offer]]:
-    """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
-
-    `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
-    document are tried together from then on.
-    """
-    while left:
-        batch: list[_Offer] = []
-        rest: list[_Offer] = []
-        parts: set[tuple[int, int]] = set()
-        names: set[Name] = set()
-        spans = OccupiedSpans()
-        for offer in left:
-            own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
-            about = {mark[1] for mark in offer.wants}
-            met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
-            if met or any(spans.touches(edit.span) for edit in offer.edits):
-                rest.append(offer)
-                continue
-            batch.append(offer)
-            parts |= own
-            names |= about
-            spans.add(edit.span for edit in offer.edits)
-        yield batch
-        left = rest
-        apart -= 1
-
-
-def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
-    """Whether an object that is named changes by an offer, or is read by one that does."""
-    if any(mark[1] == name for mark in offer.wants):
-        return True
-    paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
-    if not name[0]:
-        return os.path.abspath(name[1]) in paths
-    documents = {(os.path.abspath(edit.source.path), document_number(edit)) for edit in offer.edits}
-
-    def changes(change: ChangedObject) -> bool:
-        if change.document < 0:
-            return not paths.isdisjoint(change.paths)
-        (path,) = change.paths
-        return (path, change.document) in documents or (path, -1) in documents
-
-    own = [change for change in tried.changed if changes(change)]
-    return any(change.name == name or name in _near(change) for change in own)
-
-
-def _attribute_changes(
-    batch: Sequence[_Offer], changed: Sequence[ChangedObject]
-) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
-    """Return the objects that each fix of a batch changes, before and after it.
-
-    A fix that changes an object together with another fix is left out.
-    """
-    of_file: dict[str, set[int]] = {}
-    of_document: dict[tuple[str, int], set[int]] = {}
-    for index, offer in enumerate(batch):
-        for edit in offer.edits:
-            path = os.path.abspath(edit.source.path)
-            of_file.setdefault(path, set()).add(index)
-            of_document.setdefault((path, document_number(edit)), set()).add(index)
-    found: dict[int, list[ChangedObject]] = {}
-    mixed: set[int] = set()
-    for change in changed:
-        if change.document < 0:
-            owners = {index for path in change.paths for index in of_file.get(path, ())}
-        else:
-            (path,) = change.paths
-            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
-        if len(owners) == 1:
-            found.setdefault(owners.pop(), []).append(change)
-        else:
-            mixed |= owners
-    return {
-        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
-        for index, changes in found.items()
-        if index not in mixed and batch[index].messages is None
-    }
-
-
-def _near(change: ChangedObject) -> Iterable[Name]:
-    """Objects of other kinds whose rules read a changed object."""
-    for obj in (change.old, change.new):
-        if isinstance(obj, NodePool) and obj.class_ref is not None:
-            yield "EC2NodeClass", str(obj.class_ref.name)
-
-
-def _is_lesser(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> bool:
+def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:
     """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
 
     They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
@@ -398,7 +321,7 @@ def _describe(mark: Mark, tried: Tried) -> str:
     return f"{mark[0]}: {tried.first[mark].finding.message}"
 
 
-def _withhold(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
+def _withhold(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail="the file could no longer be read")

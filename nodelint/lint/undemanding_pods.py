@@ -7,7 +7,7 @@ such pods whatever they are, none of these files can hold a pod that no NodePool
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
@@ -105,13 +105,17 @@ def has_pool_for_little(objects: Iterable[Object]) -> bool:
     there = list(objects)
     if any(isinstance(obj, NodeOverlay) for obj in there):
         return False
-    pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
-    roomy = {id(pool) for pool in pools if _is_roomy(pool, there)}
-    names = {pool.name for pool in pools if id(pool) in roomy and isinstance(pool.name, str)}
-    return any(all(id(pool) in roomy for pool in pools if pool.name == name) for name in names)
+    pools: dict[str, list[NodePool]] = {}
+    classes: dict[str, list[EC2NodeClass]] = {}
+    for obj in there:
+        if isinstance(obj, NodePool) and not obj.foreign and isinstance(obj.name, str):
+            pools.setdefault(obj.name, []).append(obj)
+        elif isinstance(obj, EC2NodeClass) and isinstance(obj.name, str):
+            classes.setdefault(obj.name, []).append(obj)
+    return any(all(_is_roomy(pool, classes) for pool in of_name) for of_name in pools.values())
 
 
-def _is_roomy(pool: NodePool, objects: Sequence[Object]) -> bool:
+def _is_roomy(pool: NodePool, classes: Mapping[str, Sequence[EC2NodeClass]]) -> bool:
     """Whether a pool takes all pods and may launch the larger sizes of a usual family."""
     if pool.partial or pool.static or pool.find_field("spec", "template", "spec", "taints") is not None:
         return False
@@ -125,8 +129,8 @@ def _is_roomy(pool: NodePool, objects: Sequence[Object]) -> bool:
             return False
     ref = pool.class_ref
     name = ref.name if ref is not None else None
-    classes = [obj for obj in objects if isinstance(obj, EC2NodeClass) and obj.name == name]
-    return bool(classes) and isinstance(name, str) and all(map(_takes_usual_types, classes))
+    named = classes.get(name, ()) if isinstance(name, str) else ()
+    return bool(named) and all(map(_takes_usual_types, named))
 
 
 def _leaves_usual_types(line: RequirementLine) -> bool:

@@ -31,7 +31,8 @@ _REMEDIES = (
 )
 _TABLE = re.compile(r"\s*(?:NAMESPACE +)?NAME +[A-Z -]*\bAGE\b")
 _FAILED_READ = re.compile(
-    r"Error from server (?:\(NotFound\)"
+    r"(?:Unable to connect to the server|The connection to the server )"
+    r"|Error from server (?:\(NotFound\)"
     r"|\(Forbidden\): .*User \"(?!system:serviceaccount:).*cannot (?:get|list|watch))"
 )
 _OTHERWISE = "run the command in front of the pipe alone to see what it prints"
@@ -62,6 +63,6 @@ def explain_failure(text: str) -> str | None:
 
 
 def is_failed_read(text: str) -> bool:
-    """Whether kubectl printed no more than that its user may not read an object, or that the object is not there."""
+    """Whether kubectl printed no more than that it may not read an object, finds none, or reaches no cluster."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_FAILED_READ.match(line) for line in lines)

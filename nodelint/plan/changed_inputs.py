@@ -35,15 +35,25 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         if pair.old is None or pair.new is None or id(pair.new) in replaced:
             continue
         unknown = [_list_unknown(obj) for obj in (pair.old, pair.new)]
-        if not any(unknown) and not any(obj.source.masked for obj in (pair.old, pair.new)):
+        if not any(unknown) and not any(_may_depend(obj) for obj in (pair.old, pair.new)):
             continue
         finders = finders or [_InputFinder(was), _InputFinder(new)]
         found = _find_change(pair, unknown, finders)
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
-            what = "what is written there" if found.name == "the value" else f"`{found.name}`"
-            reason = f"a value of it is not known, and may depend on {what}, which changes"
-            yield uncompared(found.at, label, reason, True)
+            yield uncompared(found.at, label, _explain(found), True)
+
+
+def _explain(found: InputText) -> str:
+    if found.is_call:
+        return f"`{found.name}`, which makes it, is gone: what it has made is deleted with all nodes"
+    what = "what is written there" if found.name == "the value" else f"`{found.name}`"
+    return f"a value of it is not known, and may depend on {what}, which changes"
+
+
+def _may_depend(obj: Object) -> bool:
+    """Whether an object without an unknown value may depend on more than its own text."""
+    return bool(obj.source.masked) or obj.source.path.endswith(TABLE.endings)
 
 
 def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:
@@ -87,11 +97,9 @@ class _InputFinder:
 
 def is_of_other_tool(obj: Object) -> bool:
     """Return whether no form that is read here fills in the text of an object."""
-    from nodelint.forms.lib.chart_places import templates_around
+    from nodelint.forms.lib.chart_places import chart_of
 
-    return (
-        not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and templates_around(obj.source.path) is None
-    )
+    return not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and chart_of(obj.source.path) is None
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:

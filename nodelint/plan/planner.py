@@ -7,6 +7,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.plan.launch import launch
+from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import fates
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
@@ -78,6 +79,7 @@ class Planner:
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.used: set[int] = set()
+        self.left_out = LeftOutTypes(self.options, self.old.objects)
         # An object may be the very same on both sides, in another place.
         self.places = [
             {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
@@ -186,10 +188,12 @@ class Planner:
         obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
         if pair.change not in ("added", "removed") or obj is None:
             return None
-        values = self.sides[number].values_file(obj)
-        other = self.sides[1 - number]
-        is_there = values and all(map(other.has_file, (values, self.sides[number].below(obj.source.path))))
-        return built_on_one_side(obj, values, number) if is_there and not other.builds_with(values) else None
+        mine, other, built = self.sides[number], self.sides[1 - number], obj.source.built
+        values = mine.values_file(obj)
+        if not values or built is None or other.builds_with(values):
+            return None
+        is_there = other.gives_values(built.given[0], values, mine.below(obj.source.path))
+        return built_on_one_side(obj, values, number) if is_there else None
 
     # -- pools
 
@@ -235,7 +239,7 @@ class Planner:
             before = self.new.resolution(pair.new)  # which the rules ask for, too
         else:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
-        done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
+        done = self.left_out.add(self.comparer.compare(sides, before, pair.new, bool(refused), moved), sides, before)
         no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
         unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
         plan = PoolPlan(

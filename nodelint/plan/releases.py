@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from nodelint.data import table
 from nodelint.drift.hashes import version
 from nodelint.files.gate import gate
 from nodelint.model.folders import path_below
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.releases import OLDEST
+from nodelint.model.releases import OLDEST, releases_match
 from nodelint.plan.outcome import ReleaseMove
 
 TYPE_CHECKING = False
@@ -92,6 +93,16 @@ def _note(was: Version, now: Version) -> str:
         kind for kind in ("NodePool", CLASS_KIND) if was < OLDEST or version(kind, oldest) != version(kind, now)
     ]
     more = f"`nodelint upgrade --from {was} --to {now}` lists what else changes"
+    others = [
+        row["subject"]
+        for row in table("upgrade")["changes"]
+        if row.get("drift", "none") != "none"
+        and row["releases"] != "main"
+        and releases_match(row["releases"], now)
+        and not releases_match(row["releases"], was)
+    ]
+    if not differ and others:
+        return f"hashes stay as they are, and nodes may drift for another reason ({', '.join(others)}); {more}"
     if not differ:
         return f"hashes stay as they are, so the move by itself replaces no node; {more}"
     return (

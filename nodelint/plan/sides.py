@@ -13,6 +13,7 @@ from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
+from nodelint.text.missing import text_of
 
 TYPE_CHECKING = False
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
-    from nodelint.text import Node, Source
+    from nodelint.text import Node, Source, SourceText
 
     class Objects(Protocol):
         """What holds the objects of a side: an inventory, or a part of one."""
@@ -63,12 +64,27 @@ class Side(NamedTuple):
         return _below(path, self.root)
 
     def values_file(self, obj: Object) -> str:
-        """Return the place, from the root on, of the values file that an object is built with; empty for none."""
+        """Return the place, from the root on, of the file whose values an object is built with; empty for none."""
         built = obj.source.built
         given = built.given[0].path if built is not None and built.given else ""
-        return (
-            self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
-        )
+        return self.below(given) if given.endswith((".yaml", ".yml")) else ""
+
+    def gives_values(self, given: SourceText, values: str, template: str) -> bool:
+        """Return whether a file gives values on this side as on the other, whose text is `given`, to a template.
+
+        One with objects does if it has all the objects of the other side's, and the template takes no values here.
+        """
+        if not self.has_file(values) or not self.has_file(template):
+            return False
+        if not _OBJECT.search(given.text):
+            return True
+        return _names_in(given.text) <= _names_in(self._read(values)) and ".Values" not in self._read(template)
+
+    def _read(self, place: str) -> str:
+        try:
+            return gate.read(os.path.join(self.root, place)).decode(errors="replace")
+        except OSError:
+            return ""
 
     def builds_with(self, place: str) -> bool:
         """Return whether something is built with a values file, by its place from the root on."""
@@ -82,6 +98,14 @@ class Side(NamedTuple):
     def all_objects(self) -> list[Object]:
         """The objects, and those that are read for context."""
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
+
+
+def _names_in(text: str) -> set[tuple[str, str]]:
+    """The kinds and names of the objects of a text."""
+    from nodelint.text import Source
+
+    roots = [document.root for document in Source.from_text("", text).documents]
+    return {(text_of(root.get("kind")), text_of(root.find("metadata", "name"))) for root in roots if root is not None}
 
 
 def place_below(obj: Object, root: str) -> str:

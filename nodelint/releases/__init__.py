@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
@@ -58,6 +59,7 @@ class Stated:
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
         self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
         self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+        self._too_old: dict[Version | None, tuple[Evidence, ...]] = {}
 
     def __bool__(self) -> bool:
         """Whether anything was found, be it what cannot be a release of Karpenter."""
@@ -104,13 +106,19 @@ class Stated:
             return ()
         least_shared = max((_shared(_folders(path), self._folders[evidence]) for evidence in chosen), default=0)
         found = []
-        for evidence in (*self._no_release, *self.all):
-            refused = evidence.weight == NO_RELEASE or (least is not None and evidence.karpenter < least)
-            if evidence.about == "karpenter" and refused and evidence.weight != FOR_READERS:
+        for evidence in self._refused(least):
+            if evidence.weight != FOR_READERS:
                 shared = self._shared(_folders(path), evidence)
                 if shared is not None and (not chosen or shared > least_shared):
                     found.append((-shared, evidence.place, evidence))
         return tuple(evidence for *_, evidence in sorted(found)[:1])
+
+    def _refused(self, least: Version | None) -> Sequence[Evidence]:
+        """Return what states a version that Karpenter never had, or one that is older than `least`."""
+        if least not in self._too_old:
+            old = (e for e in self.all if e.about == "karpenter" and least is not None and e.karpenter < least)
+            self._too_old[least] = (*(e for e in self._no_release if e.about == "karpenter"), *old)
+        return self._too_old[least]
 
     def find_not_known(self, path: str, chosen: Sequence[Evidence]) -> Evidence | None:
         """Return what states a release for what a file holds that cannot be worked out, if that counts there.
@@ -151,20 +159,27 @@ class Stated:
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return the deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
         if folders not in self._roots:
-            shared = (self._shared(folders, evidence) for evidence in self.all if evidence.about == "karpenter")
-            depth = max((depth for depth in shared if depth is not None), default=None)
+            depths = range(len(folders), -1, -1)
+            depth = next((d for d in depths if self._is_installed_at(folders, d)), None)
             self._roots[folders] = None if depth is None else folders[:depth]
         return self._roots[folders]
+
+    def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
+        """Whether a release of Karpenter is stated that shares just so many folders with a place."""
+        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
         """Return how many folders a place and a piece of evidence share; None where it says nothing about
         the place.
         """
-        theirs = self._folders[evidence]
-        shared = _shared(folders, theirs)
+        shared = _shared(folders, self._folders[evidence])
+        return None if self._is_set_aside(evidence, shared) else shared
+
+    def _is_set_aside(self, evidence: Evidence, shared: int) -> bool:
+        """Whether evidence says nothing about a place with which it shares so many folders."""
         name = os.path.basename(evidence.path).partition(".")[0]
-        parts = (part.lower().lstrip("0123456789.-_") for part in (*theirs[shared:], name))
-        return None if _SET_ASIDE.intersection(parts) else shared
+        parts = (part.lower().lstrip("0123456789.-_") for part in (*self._folders[evidence][shared:], name))
+        return bool(_SET_ASIDE.intersection(parts))
 
     def _nearest(
         self,
@@ -174,18 +189,49 @@ class Stated:
         counts: Callable[[Evidence], bool] | None = None,
         roots: Sequence[tuple[str, ...]] = (),
     ) -> tuple[Evidence, ...]:
-        ranked: dict[tuple[bool, int, int, int, bool], list[Evidence]] = {}
+        for is_for_readers in (False, True):
+            for depth in range(len(folders), -1, -1):
+                found = [
+                    evidence
+                    for evidence in self._list_at(about, folders, depth)
+                    if (evidence.weight == FOR_READERS) is is_for_readers
+                    and (least is None or evidence.karpenter >= least)
+                    and not self._is_set_aside(evidence, depth)
+                    and (counts is None or counts(evidence))
+                ]
+                if found:
+                    return self._choose(found, depth, roots)
+        return ()
+
+    def _choose(
+        self, found: Sequence[Evidence], shared: int, roots: Sequence[tuple[str, ...]]
+    ) -> tuple[Evidence, ...]:
+        """Return what counts most of the evidence that shares as many folders with a place, each release once."""
+        ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
+        for evidence in found:
+            theirs = self._folders[evidence]
+            depth = max((_shared(theirs, root) for root in roots), default=0)
+            ranked.setdefault((-depth, evidence.weight, len(theirs) > shared), []).append(evidence)
+        return tuple({evidence.version: evidence for evidence in reversed(ranked[min(ranked)])}.values())[::-1]
+
+    def _list_at(self, about: About, folders: tuple[str, ...], depth: int) -> Sequence[Evidence]:
+        """Return the evidence that shares just so many folders with a place, in the order in which it was found."""
+        around = self._below.get((about, folders[:depth]), ())
+        deeper = self._below.get((about, folders[: depth + 1]), ()) if depth < len(folders) else ()
+        if not around or not deeper:
+            return around
+        nearer = set(map(id, deeper))
+        return [evidence for evidence in around if id(evidence) not in nearer]
+
+    @cached_property
+    def _below(self) -> dict[tuple[About, tuple[str, ...]], list[Evidence]]:
+        """The evidence below each folder."""
+        found: dict[tuple[About, tuple[str, ...]], list[Evidence]] = {}
         for evidence in self.all:
-            if evidence.about != about or (least is not None and evidence.karpenter < least):
-                continue
-            shared = self._shared(folders, evidence)
-            if shared is not None and (counts is None or counts(evidence)):
-                theirs = self._folders[evidence]
-                depth = max((_shared(theirs, root) for root in roots), default=0)
-                rank = (evidence.weight == FOR_READERS, -shared, -depth, evidence.weight, len(theirs) > shared)
-                ranked.setdefault(rank, []).append(evidence)
-        best = ranked[min(ranked)] if ranked else []
-        return tuple({evidence.version: evidence for evidence in reversed(best)}.values())[::-1]
+            theirs = self._folders[evidence]
+            for depth in range(len(theirs) + 1):
+                found.setdefault((evidence.about, theirs[:depth]), []).append(evidence)
+        return found
 
 
 def _folders(path: str) -> tuple[str, ...]:

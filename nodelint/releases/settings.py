@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
@@ -17,8 +17,19 @@ from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
+
+
+@cache
+def _rows(kind: str, key: str) -> dict[str, Any]:
+    """Return the rows of a kind by what they have of a key."""
+    return {row[key]: row for row in reversed(table("settings")[kind]) if key in row}
 
 
 class StatedSetting(NamedTuple):
@@ -41,7 +52,7 @@ class ControllerFacts:
 
     def gate(self, name: str) -> bool | None:
         """Whether a feature gate is stated to be on or off; None where no file does, or the release has none such."""
-        row = next((row for row in table("settings")["gates"] if row["gate"] == name), None)
+        row = _rows("gates", "gate").get(name)
         if row is None or not releases_match(row["releases"], self._release):
             return None
         value = self._value(name, gate=True)
@@ -53,13 +64,13 @@ class ControllerFacts:
 
         So it is where the release knows no such setting.
         """
-        row = next((row for row in table("settings")["settings"] if row.get("variable") == variable), None)
+        row = _rows("settings", "variable").get(variable)
         known = row is not None and releases_match(row["releases"], self._release)
         return self._value(variable, gate=False) if known else None
 
     def is_open(self, variable: str) -> bool:
         """Whether the release knows a setting whose value is not known: a placeholder, or in unread values."""
-        row = next((row for row in table("settings")["settings"] if row.get("variable") == variable), None)
+        row = _rows("settings", "variable").get(variable)
         if row is None or not releases_match(row["releases"], self._release) or self.setting(variable) is not None:
             return False
         return self.has_gaps or any(not setting.gate and setting.name == variable for setting in self._stated)
@@ -83,6 +94,7 @@ class StatedSettings:
         files: Sequence[Source] = (),
     ) -> None:
         self._find = find
+        self._facts: dict[tuple[tuple[str, ...], Version], ControllerFacts] = {}
         self.others = others
         self.files = files
 
@@ -105,12 +117,32 @@ class StatedSettings:
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Return those of the files that share the deepest folder with a path."""
         folders = _folders(path)
-        near: dict[int, list[StatedSetting]] = {}
+        known = self._facts.get((folders, release))
+        if known is None:
+            known = self._facts[folders, release] = self._find_facts(folders, release)
+        return known
+
+    def _find_facts(self, folders: tuple[str, ...], release: Version) -> ControllerFacts:
+        prefixes = [folders[:depth] for depth in range(len(folders), -1, -1)]
+        nearest = next((prefix for prefix in prefixes if prefix in self._below), None)
+        gap = next((prefix for prefix in prefixes if prefix in self._gaps), None)
+        has_gaps = gap is not None and len(gap) >= len(nearest or ())
+        return ControllerFacts(self._below[nearest] if nearest is not None else (), release, has_gaps)
+
+    @cached_property
+    def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
+        """The settings that are stated below each folder."""
+        found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
-            near.setdefault(_shared(folders, setting.folders), []).append(setting)
-        open_ends = [_shared(folders, _folders(i.at.source.path)) for i in self.installs if i.has_gaps]
-        has_gaps = max(open_ends, default=-1) >= max(near, default=0)
-        return ControllerFacts(near[max(near)] if near else (), release, has_gaps)
+            for depth in range(len(setting.folders) + 1):
+                found.setdefault(setting.folders[:depth], []).append(setting)
+        return found
+
+    @cached_property
+    def _gaps(self) -> set[tuple[str, ...]]:
+        """The folders below which an installation has values that are not known."""
+        ends = [_folders(install.at.source.path) for install in self.installs if install.has_gaps]
+        return {folders[:depth] for folders in ends for depth in range(len(folders) + 1)}
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
@@ -126,7 +158,3 @@ def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
 
 def _folders(path: str) -> tuple[str, ...]:
     return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
-
-
-def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

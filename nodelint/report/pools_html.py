@@ -194,7 +194,7 @@ def _pool(number: int, resolution: Resolution) -> str:
     parts = [
         f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{escaped(_types_left(resolution))}</p>",
         f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{_code(place)}</p>",
-        f"<h3>Instance types left after each line</h3>{_funnel(resolution)}",
+        f"<h3>Allowed types after each line</h3>{_funnel(resolution)}",
         *_charts(resolution),
         _zones(resolution),
         *_cheapest(resolution),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.base.printable import printable
 from nodelint.config.settings import Settings
 from nodelint.lint.engine import Target
+from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST
 from nodelint.report.style import TextStyle, wrapped
@@ -49,11 +50,13 @@ def file_lines(
         targets = dict.fromkeys(_describe_target(target, obj, named) for obj in found)
         if len(targets) == 1:
             yield from wrapped(next(iter(targets)), look.width, "  ", "    ")
+        lines: dict[str, None] = {}
         for obj in found:
             name = f"{obj.kind}/{obj.name}" if isinstance(obj.name, str) else obj.kind
             target_text = f", {_describe_target(target, obj, named)}" if len(targets) > 1 else ""
-            place = obj.source.position(obj.node.start).line
-            yield from wrapped(f"line {place}: {name}{target_text}", look.width, "  ", "      ")
+            lines[f"{_describe_place(obj)}: {name}{_describe_values(obj)}{target_text}"] = None
+        for line in lines:
+            yield from wrapped(line, look.width, "  ", "      ")
     context_paths = sorted({source.path for source in context} - set(of_file))
     if context_paths:
         yield ""
@@ -66,11 +69,25 @@ def file_lines(
             yield from wrapped(line.removeprefix("Not read: "), look.width, "  ", "    ")
 
 
+def _describe_place(obj: Object) -> str:
+    """Return the line at which an object is written: of a rendered one, that of its template or base."""
+    if obj.source.built is None:
+        return f"line {obj.source.position(obj.node.start).line}"
+    path, line = find_object_place(obj)
+    return f"line {line}" if path == obj.source.path else f"{printable(path)}:{line}"
+
+
+def _describe_values(obj: Object) -> str:
+    """Return what an object is rendered with, such as ` with values-prod.yaml`; empty if nothing has to be said."""
+    label = label_of(obj.source)
+    return f" with {printable(label)}" if label and label != obj.source.path else ""
+
+
 def _describe_form(obj: Object) -> str:
     """What a file is read as, by the first of its objects."""
     source, host = obj.source, obj.document.host
     if source.built is not None:
-        return f"built, {printable(str(source.built.label))}" if str(source.built.label) else "built"
+        return "rendered"
     if host is not None:
         return _HOSTS.get(host, host)
     if obj.of_values:

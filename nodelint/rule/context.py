@@ -80,7 +80,6 @@ class Context(ObjectRelations):
         self._resolutions: dict[int, Resolution] = {}
         self._user_data: dict[int, UserData | None] = {}
         self._conversions: dict[int, Conversion] = {}
-        self._stored: dict[int, Mapping[str, Any] | None] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
         self._tree: Tree | None = None
@@ -280,11 +279,17 @@ class Context(ObjectRelations):
 
     @cached_property
     def pools_elsewhere(self) -> bool:
-        """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
+        """Whether the run holds NodePools of which only a part is known, or may hold one in a text that is not read.
+
+        A pod may then fit a pool that is not known.
+        """
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
         of_others = any(isinstance(obj, NodePool) for obj in self._foreign)
         others = of_others or any(obj.kind == "Provisioner" for obj in self.objects)
-        return others or any(pool.partial or pool.of_values for pool in pools)
+        whole = {pool.name for pool in pools if not pool.partial}  # a part of the same name is a patch of it
+        return (
+            others or any(pool.partial and pool.name not in whole for pool in pools) or self.run_files.has_unread_text
+        )
 
     def has_pool(self, workload: Workload) -> bool:
         """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""
@@ -344,22 +349,6 @@ class Context(ObjectRelations):
         from nodelint.convert.relations import Relations
 
         return Relations(self.objects)
-
-    def with_defaults(self, obj: Object) -> Mapping[str, Any] | None:
-        """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
-
-        Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what
-        is stored of those does not follow from the file. Whether the object is taken at all, `problems` says.
-        """
-        if id(obj) not in self._stored:
-            from nodelint.drift.hashstructure import Unhashable
-            from nodelint.drift.stored_form import stored_object
-
-            try:
-                self._stored[id(obj)] = stored_object(obj, self.karpenter, self.schemas)
-            except Unhashable:
-                self._stored[id(obj)] = None
-        return self._stored[id(obj)]
 
     def _completing(self, obj: Object) -> list[Object]:
         """The patches with which overlays of the run add fields to an object."""

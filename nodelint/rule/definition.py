@@ -322,6 +322,11 @@ def load_check(rule: Rule) -> Callable[..., Findings]:
     return rule.check.rule.check if isinstance(rule.check, _LazyCheck) else rule.check
 
 
+def is_loaded(rule: Rule) -> bool:
+    """Whether the file of a rule has been loaded, as it is for the first object that the rule looks at."""
+    return not isinstance(rule.check, _LazyCheck) or "rule" in vars(rule.check)
+
+
 @cache
 def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
     if name == "Source":

@@ -28,10 +28,12 @@ class RunFiles:
     def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
         self._context = context
         self._stated = stated
+        self._around: tuple[Sequence[Source], Sequence[Source]] | None = None
+        self._has_terraform: tuple[Sequence[Source], bool] | None = None
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
         self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
-        self._below: dict[type[Object], dict[str, list[Any]]] = {}
+        self._below: dict[tuple[type[Object], bool], dict[str, list[Any]]] = {}
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:
@@ -52,16 +54,35 @@ class RunFiles:
 
     @property
     def files_around(self) -> Sequence[Source]:
-        """The files that the run judges, and those that tell of the cluster without naming Karpenter."""
-        stated = self._stated
-        return self._context.files if stated is None else (*self._context.files, *stated().others)
+        """The files of the run, what is judged of them, and those that tell of the cluster but name no Karpenter."""
+        stated, judged = self._stated, self._context.files
+        if stated is None:
+            return judged
+        if self._around is None or self._around[0] is not judged:
+            ids = {id(file) for file in judged}
+            written = (file for file in stated().files if id(file) not in ids)
+            self._around = judged, (*judged, *written, *stated().others)
+        return self._around[1]
 
     def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
-        """Return the objects of a class below the nearest folder around a file that holds any."""
-        if kind not in self._below:
-            found = (obj for obj in self._context.objects if isinstance(obj, kind))
-            self._below[kind] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
-        below = self._below[kind]
+        """Return the objects of a class below the nearest folder around a file that holds any.
+
+        If there are none, those of the files count of which overlays and charts make what the clusters get.
+        """
+        near = self._find_near(source, kind, self._context.objects)
+        if not near and self.files_of_run:
+            from nodelint.model.documents import objects
+
+            written = [obj for file in self.files_of_run for obj in objects(file)]
+            near = self._find_near(source, kind, written)
+        return near
+
+    def _find_near(self, source: Source, kind: type[AnyObject], candidates: Sequence[Object]) -> Sequence[AnyObject]:
+        key = kind, candidates is self._context.objects
+        if key not in self._below:
+            found = (obj for obj in candidates if isinstance(obj, kind))
+            self._below[key] = _group((folder, obj) for obj in found for folder in _folders_around(obj.source.path))
+        below = self._below[key]
         return next((below[folder] for folder in _folders_around(source.path) if folder in below), ())
 
     @property
@@ -84,6 +105,18 @@ class RunFiles:
             )
         return found[1]
 
+    @property
+    def has_unread_text(self) -> bool:
+        """Whether a file of the run has a text about Karpenter that could not be read, and that no form renders."""
+        files = self._context.files
+        replaced = {path for source in files if source.built is not None for path in source.built.replaces}
+        return any(
+            source.concerns_karpenter(aside.offset)
+            for source in files
+            if source.set_aside and os.path.abspath(source.path) not in replaced
+            for aside in source.set_aside
+        )
+
     def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
         """Return the EC2NodeClasses that a file holds."""
         if self._classes_of is None:
@@ -93,12 +126,20 @@ class RunFiles:
         return self._classes_of.get(id(source), ())
 
     @property
+    def has_terraform(self) -> bool:
+        """Whether the run has files of Terraform; without any, nothing that reads them is loaded."""
+        files = self.files_of_run
+        if self._has_terraform is None or self._has_terraform[0] is not files:
+            self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)
+        return self._has_terraform[1]
+
+    @property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
+        """The blocks of Terraform in the files of the run and beside them, also for what is rendered of them."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         if self._terraform is None or self._terraform[0] is not self._context.files:
-            self._terraform = self._context.files, TerraformBlocks(self._context.files)
+            self._terraform = self._context.files, TerraformBlocks(self.files_of_run or self._context.files)
         return self._terraform[1]
 
 

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from nodelint.fit.pods import POD_LEVEL
+from nodelint.fit.pods import POD_LEVEL, add_to, sum_containers
 from nodelint.model.quantities import ONE, billionths
 from nodelint.why.values import Plain, mapping, mappings
 
@@ -15,23 +13,15 @@ from nodelint.why.values import Plain, mapping, mappings
 def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
     """Return what a pod requests in billionths, itself as one of `pods`, and what of that is not known."""
     unknown: list[str] = []
-    total: dict[str, int] = {}
-    for container in mappings(spec.get("containers")):
-        _add(total, _of_container(container, unknown))
-    sidecars: dict[str, int] = {}
-    at_start: dict[str, int] = {}
-    for container in mappings(spec.get("initContainers")):
-        own = _of_container(container, unknown)
-        if container.get("restartPolicy") == "Always":
-            _add(total, own)
-            _add(sidecars, own)
-            own = sidecars
-        else:
-            _add(own, sidecars)
-        _raise(at_start, own)
-    _raise(total, at_start)
+    total = sum_containers(
+        (_of_container(container, unknown) for container in mappings(spec.get("containers"))),
+        (
+            (_of_container(container, unknown), container.get("restartPolicy") == "Always")
+            for container in mappings(spec.get("initContainers"))
+        ),
+    )
     _state_for_pod(total, mapping(spec.get("resources")), unknown)
-    _add(total, _amounts(spec.get("overhead"), unknown))
+    add_to(total, _amounts(spec.get("overhead"), unknown))
     total["pods"] = ONE
     return total, unknown
 
@@ -63,13 +53,3 @@ def _amounts(value: object, unknown: list[str]) -> dict[str, int]:
         if not known:
             unknown.append(f"the amount of {name} is not known")
     return found
-
-
-def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for resource, amount in more.items():
-        total[resource] = total.get(resource, 0) + amount
-
-
-def _raise(total: dict[str, int], least: Mapping[str, int]) -> None:
-    for resource, amount in least.items():
-        total[resource] = max(total.get(resource, amount), amount)

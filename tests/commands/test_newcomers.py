@@ -149,6 +149,8 @@ def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path
     put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
     output = nodelint("check").stdout
     assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in output
+    shown = nodelint("check", "--show-files").stdout
+    assert "  line 2: NodePool/a\n  line 2: NodePool/prod with values-prod.yaml\n" in shown, shown
 
 
 WRONG = {

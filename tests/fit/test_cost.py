@@ -171,7 +171,7 @@ def test_the_pages_are_whole_and_escape_what_manifests_say(nodelint: Run, tmp_pa
         assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
         assert "<script" not in page and "x&lt;script&gt;" in page
         assert not re.search(r"""(?:src|href)=["']?(?!#)\w""", page)
-        assert "default-src 'none'" in page and 'class="amd64"' in page and "left after each line" in page
+        assert "default-src 'none'" in page and 'class="amd64"' in page and "Allowed types after each line" in page
     fit = (tmp_path / "fit.html").read_text(encoding="utf-8")
     assert "no pool" in fit and "all.yaml:" in fit and "<h2>Cost</h2>" in fit and "<h2>Overlap</h2>" in fit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
@@ -157,3 +159,38 @@ def test_no_change_of_a_pool_is_offered_for_a_volume_in_another_zone(tmp_path: P
     assert "topology.kubernetes.io/zone In [us-east-1b] not in topology.kubernetes.io/zone In [us-east-1c]" in output
     assert "its volume is in us-east-1b" in output
     assert "help:" not in output
+
+
+TREES = {
+    path.name: path
+    for path in (*sorted((ROOT / "tests" / "trees").iterdir()), *sorted((ROOT / "examples").iterdir()))
+    if path.is_dir() and path.name != "workloads"
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_each_profile_reports_what_fit_calls_impossible_beside_pools_of_each_form(
+    tmp_path: Path, nodelint: Run, tree: str
+) -> None:
+    shutil.copytree(TREES[tree], tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("")
+    (tmp_path / "nodelint.yaml").write_text("rules:\n  no-pool-for-workload: {pools: complete}\n")
+    (tmp_path / "volumes.yaml").write_text(VOLUMES)
+    for name, spec in SPECS.items():
+        (tmp_path / f"law-{name}.yaml").write_text(deployment(f"law-{name}", spec, "requests: {cpu: 100m}"))
+    for name, resources in REQUESTS.items():
+        (tmp_path / f"law-{name}.yaml").write_text(deployment(f"law-{name}", "", resources))
+    fitted = nodelint("fit", "--format", "json", ".").stdout
+    impossible = {
+        workload["name"]
+        for workload in (json.loads(fitted)["workloads"] if fitted else ())
+        if not workload["possible"] and not {pool["reason"] for pool in workload["pools"]} & {"static"}
+    }
+    answers = []
+    for flags in ((), ("--profile", "strict"), ("--select", "no-pool-for-workload")):
+        findings = json.loads(nodelint("check", "--format", "json", *flags, ".").stdout)["findings"]
+        found = (f for f in findings if f["rule"] == "no-pool-for-workload" and "pods get a node" not in f["message"])
+        answers.append({Path(f["path"]).stem for f in found if "leave room for" not in f["message"]})
+    assert answers[0] == answers[1] == answers[2]
+    assert impossible - answers[0] == set()

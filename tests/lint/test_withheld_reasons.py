@@ -49,7 +49,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: spott}
 MISSPELT = "key: karpenter.sh/capacity-type, operator: In, values: *v"
 
 SHORT_BUDGET = "".join(
-    f"---\n{nodepool(name=f'a{number}')}  disruption:\n    consolidateAfter: 1m\n"
+    f"---\n{nodepool(name=f'a{number}')}  disruption:\n    consolidateAfter: {number + 1}m\n"
     '    budgets: [{nodes: "20%", schedule: "@daily", duration: 1h}]\n'
     for number in range(26)
 )

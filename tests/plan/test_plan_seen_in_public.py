@@ -174,6 +174,31 @@ def test_the_name_of_a_role_comes_of_names(nodelint: Run, tmp_path: Path, old: s
     assert any(place["changed"] for place in found["notCompared"]) is changes
 
 
+def call_of(name: str, argument: str) -> str:
+    return f'module "{name}" {{\n  source = "./nodes"\n  name = {argument}\n}}\n'
+
+
+CALL = call_of("a", "data.x.a.name")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        (CALL, CALL + call_of("b", "data.x.b.name"), False),
+        (CALL + call_of("b", "data.x.b.name"), CALL, True),
+        (CALL, "", True),
+        (CALL, call_of("a", "data.x.c.name"), True),
+        (CALL, call_of("b", "data.x.c.name"), True),
+    ],
+)
+def test_one_more_call_of_a_module_changes_nothing_of_the_others(
+    nodelint: Run, tmp_path: Path, old: str, new: str, changes: bool
+) -> None:
+    files = {"nodes/main.tf": MODULE, "nodes/p.yaml": POOL}
+    found = plan(nodelint, tmp_path, {**files, "main.tf": old}, {**files, "main.tf": new})
+    assert any(place["changed"] for place in found["notCompared"]) is changes
+
+
 LOOP = (
     "{{- range $name, $pool := .Values.pools }}\n---\n"
     + CLASS.replace("name: web", "name: {{ $name }}").replace(

@@ -14,6 +14,7 @@ ROWS = [
     "check, argocd generator",
     "check, chart",
     "check, flux releases",
+    "check, installs",
     "check, overlays",
     "check, terragrunt",
     "check, values files",

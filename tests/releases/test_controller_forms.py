@@ -144,6 +144,17 @@ def flags(values: Files) -> str:
 INSTALL = f"helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter \\\n  --version {NEWEST}"
 
 
+def one_line(values: Files) -> str:
+    """The command with all its settings on one line, as other languages hold it."""
+    return " ".join([INSTALL.replace(" \\\n ", ""), *(f"--set {name}={value}" for name, value in values.items())])
+
+
+def skaffold(rest: str) -> str:
+    chart = f"remoteChart: oci://public.ecr.aws/karpenter/karpenter\n        version: {NEWEST}\n"
+    head = "apiVersion: skaffold/v4beta11\nkind: Config\ndeploy:\n  helm:\n    releases:\n"
+    return f"{head}      - name: karpenter\n        {chart}{rest}"
+
+
 def deployment(values: Files) -> Files:
     names = {
         "settings.clusterEndpoint": "CLUSTER_ENDPOINT",
@@ -330,6 +341,47 @@ FORMS: dict[str, Callable[[Files], Files]] = {
         "      }\n    }\n  }\n}\n"
     },
     "Deployment": deployment,
+    "Makefile": lambda v: {"Makefile": f"install:\n\t{one_line(v)}\n"},
+    "justfile": lambda v: {"justfile": f"install:\n    {one_line(v)}\n"},
+    "Taskfile": lambda v: {"Taskfile.yml": f"version: '3'\ntasks:\n  a:\n    cmds:\n      - {one_line(v)}\n"},
+    "package.json": lambda v: {"package.json": json.dumps({"scripts": {"karpenter": one_line(v)}}, indent=2)},
+    "mise": lambda v: {"mise.toml": f'[tasks.install]\nrun = "{one_line(v)}"\n'},
+    "Tiltfile": lambda v: {"Tiltfile": f"local('{one_line(v)}')\n"},
+    "Earthfile": lambda v: {"Earthfile": f"VERSION 0.8\na:\n    FROM alpine/helm\n    RUN {one_line(v)}\n"},
+    "Dockerfile": lambda v: {"Dockerfile": f"FROM alpine/helm\nRUN {one_line(v)}\n"},
+    "GitLab": lambda v: {".gitlab-ci.yml": f"a:\n  script:\n    - {one_line(v)}\n"},
+    "GitHub": lambda v: {
+        ".github/workflows/a.yml": f"on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: {one_line(v)}\n"
+    },
+    "Jenkinsfile": lambda v: {"Jenkinsfile": f"node {{\n  sh '{one_line(v)}'\n}}\n"},
+    "CircleCI": lambda v: {
+        ".circleci/config.yml": f"version: 2.1\njobs:\n  a:\n    steps:\n      - run: {{command: '{one_line(v)}'}}\n"
+    },
+    "Azure script": lambda v: {"azure-pipelines.yml": f"steps:\n  - script: {one_line(v)}\n"},
+    "Azure HelmDeploy": lambda v: {
+        "azure-pipelines.yml": "steps:\n  - task: HelmDeploy@1\n    inputs:\n      command: upgrade\n"
+        f"      chartName: oci://public.ecr.aws/karpenter/karpenter\n      chartVersion: {NEWEST}\n"
+        f"      overrideValues: {','.join(f'{name}={value}' for name, value in v.items())}\n"
+    },
+    "skaffold": lambda v: {
+        "skaffold.yaml": skaffold(
+            "        setValues:\n" + "".join(f"          {name}: '{value}'\n" for name, value in v.items())
+        )
+    },
+    "skaffold files": lambda v: {
+        "skaffold.yaml": skaffold("        valuesFiles: [values/main.yaml]\n"),
+        "values/main.yaml": as_yaml(v),
+    },
+    "skaffold overrides": lambda v: {"skaffold.yaml": skaffold(f"        overrides:\n{indented(as_yaml(v), 10)}")},
+    "Pulumi YAML": lambda v: {
+        "Pulumi.yaml": "name: a\nruntime: yaml\nresources:\n  karpenter:\n    type: kubernetes:helm.sh/v3:Release\n"
+        f"    properties:\n      chart: karpenter\n      version: {NEWEST}\n      values:\n{indented(as_yaml(v), 8)}"
+    },
+    "Ansible": lambda v: {
+        "play.yml": "- hosts: all\n  tasks:\n    - kubernetes.core.helm:\n        name: karpenter\n"
+        f"        chart_ref: oci://public.ecr.aws/karpenter/karpenter\n        chart_version: {NEWEST}\n"
+        f"        release_values:\n{indented(as_yaml(v), 10)}"
+    },
 }
 
 
@@ -369,6 +421,12 @@ UNREAD = {
     },
     "Secret of somewhere else": flux(FROM_SECRET),
     "variable without a default": terraform("  values = [yamlencode({ settings = var.s })]", 'variable "s" {}\n'),
+    "extension of Tilt": {
+        "Tiltfile": "helm_resource('a', 'oci://public.ecr.aws/karpenter/karpenter', flags=['--version', '1.8.3'])\n"
+    },
+    "templates of Skaffold": {
+        "skaffold.yaml": skaffold("        setValueTemplates: {settings.minValuesPolicy: a}\n")
+    },
     "variable of a shell": {"install.sh": f"{INSTALL} $HELM_FLAGS\n"},
     "file of another repository": argo("    valueFiles: [https://example.com/values.yaml]\n"),
     "template of values": {

@@ -379,13 +379,6 @@ LISTED = (
         ("╷\n│ Error: default failed: resource [karpenter.sh/v1beta1/NodePool] isn't valid for cluster\n╵",
          "crds-missing"),
         ('error: the server doesn\'t have a resource type "nodepools"', "crds-missing"),
-        ("Unable to connect to the server: dial tcp: lookup ABC.gr7.us-east-1.eks.amazonaws.com: no such host",
-         "kubectl-unreachable"),
-        ('Error from server (NotFound): nodepools.karpenter.sh "a" not found', "kubectl-no-objects"),
-        ("No resources found", "kubectl-no-objects"),
-        ('Error from server (Forbidden): nodepools.karpenter.sh is forbidden: User "a" cannot list resource',
-         "kubectl-refused"),
-        ("error: You must be logged in to the server (Unauthorized)", "kubectl-refused"),
         ('Error: UPGRADE FAILED: Unable to continue: CustomResourceDefinition "nodepools.karpenter.sh" in '
          'namespace "" exists and cannot be imported into the current release: invalid ownership metadata',
          "crd-owned-elsewhere"),
@@ -441,6 +434,20 @@ def test_a_message_wider_than_its_column_is_read_whole() -> None:
 def test_a_table_without_reasons_says_what_to_run_instead(table: str, kind: str) -> None:
     with pytest.raises(NoLog, match=f"kubectl get {kind} -o yaml"):
         sort_by_cause(table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unable to connect to the server: dial tcp: lookup a.gr7.us-east-1.eks.amazonaws.com: no such host",
+        'Error from server (NotFound): nodepools.karpenter.sh "a" not found',
+        'Error from server (Forbidden): nodepools.karpenter.sh is forbidden: User "a" cannot list resource "a"',
+        "error: You must be logged in to the server (Unauthorized)",
+    ],
+)
+def test_an_error_of_kubectl_itself_is_no_log_and_says_what_to_do(text: str) -> None:
+    with pytest.raises(NoLog, match="kubectl failed with"):
+        sort_by_cause(f"{text}\n")
 
 
 def test_errors_of_other_objects_are_not_karpenters() -> None:

@@ -137,10 +137,11 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """The installations of Karpenter's controller by commands of helm, and by objects that stand for these."""
-    from nodelint.forms.helm import commands, controller_objects
+    from nodelint.forms.helm import commands, controller_objects, deploy_tools
 
     yield from commands.find_installs(source, files)
     yield from controller_objects.find_installs(source, files)
+    yield from deploy_tools.find_installs(source, files)
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
@@ -174,13 +175,13 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 
 
 def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-    """The folder of the chart of a template whose code takes in files of the chart, and these files."""
+    """The folder of the chart of a template whose code takes in files of it, and the files that it may take."""
     from nodelint.forms.lib.chart_places import chart_of
 
     chart = chart_of(path) if any(".Files" in code for code in codes) else None
     if chart is None:
         return None
-    from nodelint.forms.helm.other_files import read_other_files
+    from nodelint.forms.helm.other_files import read_taken_files
 
     chart = os.path.abspath(chart)
-    return chart, read_other_files(chart)
+    return chart, read_taken_files(chart, codes)

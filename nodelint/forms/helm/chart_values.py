@@ -66,7 +66,7 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
     paths = {os.path.dirname(path): path for path in charts}
     for row in TABLE.rows if charts else ():
         # What installs a chart may name it alone: whoever has a language of its own looks into the files beside.
-        for made in row.load().install_known_charts(charts, sources) if row.endings or row.command else ():
+        for made in row.load().install_known_charts(charts, sources) if row.endings or row.commands else ():
             path = paths[made.folder]
             release = _make_release(path, charts[path], made, made.unread)
             if release is not None:

@@ -48,7 +48,7 @@ def _read_fleet(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]
     if helm is None or not is_controller(text_of(helm.get("chart"))):
         return
     around = os.path.dirname(os.path.abspath(root.source.path))
-    layers = list(_merge(helm.get("values"), tree))
+    layers = list(merge_values(helm.get("values"), tree))
     for item in items_of(helm.get("valuesFiles")):
         found = tree.read_named(around, item)
         layers += [merge_layer(found)] if found is not None else []
@@ -62,16 +62,16 @@ def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -
     spec = root.get("spec")
     if spec is None or not is_controller(text_of(spec.get("chart"))):
         return
-    layers = [*_merge(spec.get("valuesContent"), tree), *_merge(spec.get("values"), tree)]
+    layers = [*merge_values(spec.get("valuesContent"), tree), *merge_values(spec.get("values"), tree)]
     name = text_of(root.find("metadata", "name"))
     for other in (
         other for source in files.sources if "HelmChartConfig" in source.text for other in files.roots(source)
     ):
         if text_of(other.get("kind")) == "HelmChartConfig" and text_of(other.find("metadata", "name")) == name:
-            layers += _merge(other.find("spec", "valuesContent"), tree)
+            layers += merge_values(other.find("spec", "valuesContent"), tree)
     settings = spec.get("set")
     for entry in settings.entries if settings is not None else ():
-        layers += _set(entry.key, entry.value, tree)
+        layers += set_value(entry.key, entry.value, tree)
     unread = spec.get("valuesSecrets") is not None
     yield install_by(root, "the HelmChart", text_of(spec.get("version")), layers, tree, unread)
 
@@ -82,15 +82,15 @@ def _read_release(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstal
     chart = given.get("chart") if given is not None else None
     if given is None or chart is None or not is_controller(text_of(chart.get("name")) or text_of(chart.get("url"))):
         return
-    layers = list(_merge(given.get("values"), tree))
+    layers = list(merge_values(given.get("values"), tree))
     for item in items_of(given.get("set")):
-        layers += _set(item.get("name"), item.get("value"), tree)
+        layers += set_value(item.get("name"), item.get("value"), tree)
     unread = given.get("valuesFrom") is not None
     yield install_by(root, "the Release", text_of(chart.get("version")), layers, tree, unread)
 
 
-def _merge(values: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """The values of a mapping, or of a text; another one is a gap."""
+def merge_values(values: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """Yield the values of a mapping, or of a text; another one is a gap."""
     found = values if values is None or values.kind == "mapping" else read_block(values)
     if found is not None:
         yield merge_layer(found)
@@ -98,7 +98,8 @@ def _merge(values: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
         tree.gaps.append(values)
 
 
-def _set(name: Node | None, value: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+def set_value(name: Node | None, value: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """Yield one value at a path, as `--set` takes it; another one is a gap."""
     layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
     if layer is not None:
         yield layer

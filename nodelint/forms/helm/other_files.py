@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
@@ -10,6 +13,22 @@ from nodelint.forms.lib.chart_places import CHART
 _MOST_FILES, _LARGEST = 1000, 1 << 20
 _OWN = (CHART, "Chart.lock", "values.yaml", "values.schema.json", ".helmignore")
 """Files that Helm reads itself."""
+_NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+\"([^\"]+)\"")
+
+
+def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
+    """Return the files that code may take in: those that it names; all of them where it works a name out."""
+    files = read_other_files(chart)
+    named = [name for code in codes for name in _NAMED.findall(code)]
+    if len(named) < sum(code.count(".Files") for code in codes):
+        return files
+    # What Helm's patterns match, these match as well: `*` takes folders in.
+    patterns = [re.sub(r"\{[^{}]*\}", "*", os.path.normpath(name)) for name in named]
+    return {
+        path: data
+        for path, data in files.items()
+        if any(fnmatchcase(os.path.normpath(path), pattern) for pattern in patterns)
+    }
 
 
 def read_other_files(chart: str) -> dict[str, bytes]:

@@ -68,12 +68,8 @@ def releases_in(
     Raises `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
-    for block in file.blocks:
-        if block.kind != "resource" or block.names[:1] != ("helm_release",):
-            continue
-        given = file.every_attribute(block)
-        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
-        for module in modules.variants(around) if "chart" in outer else ():
+    for block, given, outer in file.chart_releases():
+        for module in modules.variants(around):
             for names in instances(outer, module.evaluator(file.source)):
                 evaluator = module.evaluator(file.source).inside(names)
                 if _installs(evaluator.value(outer["chart"]), module, chart):

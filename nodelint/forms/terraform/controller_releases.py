@@ -43,12 +43,8 @@ def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[Contr
     Raises `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
-    for block in file.blocks:
-        if block.kind != "resource" or block.names[:1] != ("helm_release",):
-            continue
-        given = file.every_attribute(block)
-        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
-        for module in modules.variants(around) if "chart" in outer else ():
+    for block, given, outer in file.chart_releases():
+        for module in modules.variants(around):
             evaluator = module.evaluator(file.source)
             if module.is_off or explain_no_instance(outer, evaluator):
                 continue

@@ -114,6 +114,15 @@ class TerraformFile:
             self._attributes[block.start] = tuple(attributes_of(self.words, block))
         return self._attributes[block.start]
 
+    def chart_releases(self) -> Iterator[tuple[TerraformBlock, tuple[BlockAttribute, ...], dict[str, HclExpression]]]:
+        """Yield the `helm_release` blocks that name a chart, with all that they set and what they set themselves."""
+        for block in self.blocks:
+            if block.kind == "resource" and block.names[:1] == ("helm_release",):
+                given = self.every_attribute(block)
+                outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+                if "chart" in outer:
+                    yield block, given, outer
+
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
         """What a block itself sets."""
         return {attribute.name: attribute.value for attribute in self.every_attribute(block) if not attribute.depth}

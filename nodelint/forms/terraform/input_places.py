@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.terraform.file_blocks import TerraformBlock
+from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.text import Node, SourceText
 
@@ -21,7 +21,7 @@ class InputPlace(NamedTuple):
     """An expression to follow: where it is written, in which module, and the block around it.
 
     `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of
-    its value that is taken.
+    its value that is taken. `caller` is the call of the module by which the expression counts, as `InputText` has it.
     """
 
     name: str
@@ -32,6 +32,7 @@ class InputPlace(NamedTuple):
     block: TerraformBlock | None = None
     call: str = ""
     steps: tuple[str, ...] = ()
+    caller: str = ""
 
 
 def list_steps(text: str) -> list[str]:
@@ -115,3 +116,34 @@ def narrow_node(node: Node, steps: Sequence[str]) -> Iterator[Node]:
             yield from narrow_node(item, steps[1:])
     else:
         yield node
+
+
+def list_arguments(file: TerraformFile, block: TerraformBlock, words: set[str]) -> Iterator[HclExpression]:
+    """Yield the arguments of a `templatefile`, or of `vars`, whose names are among some words; else all."""
+    pending = list(file.attributes(block).values())
+    given = file.attributes(block)
+    while pending:
+        expression = pending.pop()
+        values = None
+        if expression.kind == "call" and expression.value == "templatefile" and len(expression.parts) > 1:
+            values = expression.parts[1]
+        elif expression is given.get("vars"):
+            values = expression
+        if values is None:
+            pending += _parts_of(expression)
+            continue
+        if values.kind != "object":
+            yield values
+            continue
+        for key, value in zip(values.parts[::2], values.parts[1::2], strict=True):
+            if file.source.text[key.start : key.end].strip('"() ') in words:
+                yield value
+
+
+def _parts_of(expression: HclExpression) -> Iterator[HclExpression]:
+    yield from expression.parts
+    if expression.kind == "template" and isinstance(expression.value, tuple):
+        yield from (piece.expression for piece in expression.value[1] if piece.expression is not None)
+    if expression.kind == "for":
+        loop = expression.value
+        yield from (part for part in (loop.over, loop.key, loop.item, loop.test) if isinstance(part, HclExpression))  # type: ignore[attr-defined]

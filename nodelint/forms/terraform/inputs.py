@@ -22,6 +22,7 @@ from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.input_places import (
     ANY,
     InputPlace,
+    list_arguments,
     list_steps,
     narrow,
     narrow_node,
@@ -37,7 +38,7 @@ from nodelint.text import Node, Source, SourceText
 
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
 """A name with what it belongs to; what follows it is looked at, not passed over: an index refers to more."""
-_FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\(([^\n]{0,300})")
+_FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
@@ -55,6 +56,9 @@ _KNOWN_PUBLISHERS = re.compile(
 _OF_NAMES = re.compile(
     r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
+
+
+_OF_EXAMPLES = re.compile(r"(?:^|[/ ])(?:examples?|tests?)(?:/|$)")
 
 
 _OF_POOLS = re.compile(
@@ -91,7 +95,7 @@ class TerraformInputs:
         return self._follow(pending)
 
     def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of the `count` or `for_each` of the block around a place, if that is not known."""
+        """Return what decides whether an object is there: `count`, `for_each`, and the calls of its module."""
         built = node.source.built
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
@@ -100,7 +104,16 @@ class TerraformInputs:
         block = _find_block(file, at.start) if file is not None else None
         if file is None or block is None:
             return []
-        return self._follow(self._list_repetitions(file, block, str(built.label) if built is not None else ""))
+        call = str(built.label) if built is not None else ""
+        found = self._follow(self._list_repetitions(file, block, call))
+        return [*found, *self._list_calls(os.path.dirname(path), call)]
+
+    def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
+        """The calls of a module, but for those of examples and tests."""
+        for caller, block in self._list_callers(folder, call):
+            name = _name_call(caller, block, folder)
+            if not _OF_EXAMPLES.search(name):
+                yield InputText(name, "", Span(caller.source, block.start, block.start), name, True)
 
     def list_expression_inputs(
         self, file: TerraformFile, block: TerraformBlock, expressions: Sequence[HclExpression]
@@ -176,7 +189,7 @@ class TerraformInputs:
                 text = file.source.text[block.start : block.end]
                 if not may_name(text, name):
                     continue
-                for argument in _list_arguments(file, block, words):
+                for argument in list_arguments(file, block, words):
                     folder = os.path.dirname(near)
                     yield InputPlace("the value", folder, file.source, argument.start, argument.end, block, call)
 
@@ -184,16 +197,19 @@ class TerraformInputs:
 
     def _follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
         pending = list(places)
-        found: dict[tuple[str, str, int, int, tuple[str, ...]], InputText] = {}
+        found: dict[tuple[object, ...], InputText] = {}
         self._further.clear()
         while pending and len(found) < _MOST:
             place = pending.pop()
-            key = (place.name, place.source.path, place.start, place.end, place.steps)
+            key = (place.name, place.source.path, place.start, place.end, place.steps, place.caller)
             if key in found:
                 continue
             span = Span(place.source, place.start, place.end)
-            found[key] = InputText(place.name, self._normalized(place), span)
-            pending += self._list_references(place)
+            found[key] = InputText(place.name, self._normalized(place), span, place.caller)
+            pending += (
+                child if child.caller else child._replace(caller=place.caller)
+                for child in self._list_references(place)
+            )
         if pending:  # any of the files may count
             self._further += self.modules.texts()
         rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
@@ -265,7 +281,9 @@ class TerraformInputs:
             if argument is not None:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 label = f"module.{'.'.join(block.names)}: {name}"
-                yield from _list_parts(InputPlace(label, folder, caller.source, 0, 0, block), argument, steps)
+                by = _name_call(caller, block, place.folder)
+                at = InputPlace(label, folder, caller.source, 0, 0, block, caller=by)
+                yield from _list_parts(at, argument, steps)
         if not called:
             yield from self._list_given(place, name, steps)
 
@@ -395,36 +413,11 @@ def _take_first_argument(text: str) -> str:
     return text[:at]
 
 
+def _name_call(caller: TerraformFile, block: TerraformBlock, folder: str) -> str:
+    """The call of a module by its name and its place, as seen from the module."""
+    around = os.path.relpath(os.path.dirname(os.path.abspath(caller.source.path)), folder).replace(os.sep, "/")
+    return f"module.{'.'.join(block.names)} of {around}"
+
+
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
     return next((block for block in file.blocks if block.start <= offset < block.end), None)
-
-
-def _list_arguments(file: TerraformFile, block: TerraformBlock, words: set[str]) -> Iterator[HclExpression]:
-    """The arguments of a block's `templatefile`, or of its `vars`, whose names are among some words; else all."""
-    pending = list(file.attributes(block).values())
-    given = file.attributes(block)
-    while pending:
-        expression = pending.pop()
-        values = None
-        if expression.kind == "call" and expression.value == "templatefile" and len(expression.parts) > 1:
-            values = expression.parts[1]
-        elif expression is given.get("vars"):
-            values = expression
-        if values is None:
-            pending += _parts_of(expression)
-            continue
-        if values.kind != "object":
-            yield values
-            continue
-        for key, value in zip(values.parts[::2], values.parts[1::2], strict=True):
-            if file.source.text[key.start : key.end].strip('"() ') in words:
-                yield value
-
-
-def _parts_of(expression: HclExpression) -> Iterator[HclExpression]:
-    yield from expression.parts
-    if expression.kind == "template" and isinstance(expression.value, tuple):
-        yield from (piece.expression for piece in expression.value[1] if piece.expression is not None)
-    if expression.kind == "for":
-        loop = expression.value
-        yield from (part for part in (loop.over, loop.key, loop.item, loop.test) if isinstance(part, HclExpression))  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from random import Random
 from subprocess import CompletedProcess
 from typing import NamedTuple
 
-from tests.plan.law import charts, overlays, terraform
+from tests.plan.law import charts, loops, overlays, terraform
 from tests.plan.law.made import Change, Tree
 from tests.plan.test_plan_command import git
 from tests.repositories import write_files
@@ -23,6 +23,7 @@ FORMS: dict[str, Callable[[Random], Tree]] = {
     "terraform": terraform.make,
     "chart": charts.make,
     "overlay": overlays.make,
+    "loop": loops.make,
 }
 
 

@@ -140,7 +140,8 @@ def _write_chart(maker: Maker, folder: str, code: str, value: str) -> None:
     helpers = f"{folder}/templates/_helpers.tpl"
     if "include" in code:
         maker.add(helpers, f'{{{{ define "team" }}}}{maker.input(helpers)}-{{{{ {value} }}}}{{{{ end }}}}\n')
-    maker.add(helpers, f'{{{{ define "unused" }}}}{maker.decoy(helpers)}{{{{ end }}}}\n')
+    if "tpl" not in code:  # the text that is filled in may name any template
+        maker.add(helpers, f'{{{{ define "unused" }}}}{maker.decoy(helpers)}{{{{ end }}}}\n')
     shape = maker.pick("plain", "range", "switch")
     text = objects_with(code, of_pool)
     if shape == "range":

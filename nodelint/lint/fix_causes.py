@@ -1,0 +1,198 @@
+"""Fixes of one cause: the same edits of documents that are alike but for names, proven once for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+
+from nodelint.karpenter.labels import words_of
+from nodelint.lint.engine import LintRequest
+from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_offers import FixOffer
+from nodelint.model.documents import objects
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.text import Node, Source
+
+_Key = tuple[object, ...]
+
+Alike = tuple[FixOffer, Sequence[FixOffer]]
+"""The first offer of a cause, and the others."""
+
+
+def share_causes(
+    offers: Sequence[FixOffer],
+    sources: Sequence[Source],
+    texts: Sequence[Source],
+    request: LintRequest,
+    words: Collection[str],
+) -> Sequence[Alike]:
+    """The first offer of each cause, and those that are alike.
+
+    `texts` are what the clusters get of the `sources`, `words` those that count in names.
+    """
+    if len(offers) < 2:
+        return [(offer, []) for offer in offers]
+    causes = _Causes(sources, texts, request, words)
+    found: list[tuple[FixOffer, list[FixOffer]]] = []
+    known: dict[object, list[FixOffer]] = {}
+    for offer in offers:
+        wants = tuple(sorted((mark[0], count) for mark, count in offer.wants.items()))
+        key = causes.key_of(offer.edits, (wants, offer.safe, offer.messages is None, offer.of_errors))
+        if len(offer.names) != 1 or key is None:
+            found.append((offer, []))
+        elif key in known:
+            known[key].append(offer)
+        else:
+            known[key] = []
+            found.append((offer, known[key]))
+    return found
+
+
+def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
+    """Those of some offers that change a document or an object as others of them do: of the same causes the first."""
+    numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
+    together: dict[object, list[FixOffer]] = {}
+    for offer in offers:
+        for part in {*offer.names, *((id(edit.source), document_number(edit)) for edit in offer.edits)}:
+            together.setdefault(part, []).append(offer)
+    found: dict[tuple[int, ...], list[FixOffer]] = {}
+    for same in together.values():
+        if len(same) > 1:
+            found.setdefault(tuple(sorted(numbers[offer.edits] for offer in same)), same)
+    return list({id(offer): offer for same in found.values() for offer in same}.values())
+
+
+class _Causes:
+    """The objects of some files, by what tells their fixes apart.
+
+    Two fixes have the same cause where their documents are alike but for the names of the object and of its class,
+    their edits are the same, and so are the class and the pools that name it: what rules say of such an object
+    and its class is the same. Words of a name that a rule may look for count.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest, words: Collection[str]
+    ) -> None:
+        self._request = request
+        self._own: dict[tuple[int, int], Object | None] = {}
+        self._called: dict[tuple[type[Object], str], list[Object]] = {}
+        self._prints: dict[int, _Key | None] = {}
+        self._around: dict[str, int] = {}
+        self._numbers: dict[_Key, int] = {}
+        for source in (*texts, *request.context_sources):
+            for obj in objects(source, foreign=True, more=True):
+                place = id(source), obj.document.index
+                self._own[place] = None if place in self._own else obj
+                name = _class_name(obj)
+                if name is not None:
+                    self._called.setdefault((type(obj), name), []).append(obj)
+        self._sources = set(map(id, sources))
+        self._words = words
+
+    def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
+        """What fixes of one cause have in common; None for one that stands for itself."""
+        source = edits[0].source
+        number = document_number(edits[0])
+        if any(edit.source is not source or document_number(edit) != number for edit in edits):
+            return None
+        obj = self._own.get((id(source), number))
+        if obj is None or id(source) not in self._sources or self._request.selection.per_path:
+            return None
+        whole, name = self._fingerprint(obj), _class_name(obj)
+        if whole is None or name is None:
+            return None
+        parts = [_relative(edit, obj) for edit in edits]
+        if None in parts:
+            return None
+        return (
+            whole,
+            tuple(parts),
+            self._number_of_context(name),
+            self._releases(obj),
+            os.path.dirname(source.path),
+            more,
+        )
+
+    def _releases(self, obj: Object) -> object:
+        choose = self._request.target.choose
+        chosen = choose(obj) if choose is not None else ()
+        return (
+            chosen if isinstance(chosen, str) else tuple((choice.karpenter, choice.kubernetes) for choice in chosen)
+        )
+
+    def _number_of_context(self, name: str) -> int:
+        """The number of what a class is, and of the pools that name it: the same for what is alike."""
+        if name not in self._around:
+            prints = [
+                sorted(map(repr, map(self._fingerprint, self._called.get((kind, name), ()))))
+                for kind in (EC2NodeClass, NodePool)
+            ]
+            key = tuple(map(tuple, prints))
+            self._around[name] = self._numbers.setdefault(key, len(self._numbers))
+        return self._around[name]
+
+    def _fingerprint(self, obj: Object) -> _Key | None:
+        if id(obj) not in self._prints:
+            self._prints[id(obj)] = _fingerprint(obj, self._words)
+        return self._prints[id(obj)]
+
+
+def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
+    """The text of an object's document without the names; None where it is not all that there is of the object."""
+    document, source = obj.document, obj.source
+    if (
+        source.masked
+        or source.built
+        or document.host
+        or obj.partial
+        or obj.of_values
+        or obj.node is not document.root
+    ):
+        return None
+    if source.holds("nodelint:"):
+        return None
+    parts: list[object] = []
+    at = _start(obj)
+    for node in _names(obj):
+        parts += source.text[at : node.start], tuple(word for word in words_of(node.value) if word in words)
+        at = node.end
+    return (type(obj), *parts, source.text[at : document.end])
+
+
+def _start(obj: Object) -> int:
+    """Where a document begins, behind the line that parts it from the one before."""
+    start = obj.document.start
+    return start + 4 if obj.source.text.startswith("---\n", start) else start
+
+
+def _relative(edit: Edit, obj: Object) -> _Key | None:
+    """An edit by its place in the document as `_fingerprint` has it; None where it changes a name."""
+    start, end = edit.start, edit.end
+    by = _start(obj)
+    for node in _names(obj):
+        if (end > node.start and start < node.end) or start == node.end or end == node.start:
+            return None
+        if start >= node.end:
+            by += node.end - node.start
+    return start - by, end - by, edit.text
+
+
+def _names(obj: Object) -> Iterator[Node]:
+    """The nodes of the names of an object and of the class that it names, in their order."""
+    found = [obj.name_node]
+    if isinstance(obj, NodePool) and obj.class_ref is not None:
+        name = obj.class_ref.node.get("name")
+        found += [name] if name is not None and name.kind == "scalar" else []
+    own = [node for node in found if node.kind == "scalar" and node.source is obj.source]
+    yield from sorted(own, key=lambda node: node.start)
+
+
+def _class_name(obj: Object) -> str | None:
+    """The name of a class, or of the class of a pool, where it is known."""
+    name: object = None
+    if isinstance(obj, EC2NodeClass):
+        name = obj.name
+    elif isinstance(obj, NodePool) and obj.class_ref is not None:
+        name = obj.class_ref.name
+    return name if isinstance(name, str) else None

@@ -1,0 +1,185 @@
+"""Fixes and suggestions as they are tried: their edits, the findings that they put right, and which go together."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_trials import ChangedObject, Mark, Name, Tried, mark_of, without_repetitions
+from nodelint.lint.results import OccupiedSpans, Result
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import NodePool, Object
+
+_MOST_APART = 8
+"""Groups of edits in which no two change one document, before edits of one document are tried together."""
+
+
+class FixOffer(NamedTuple):
+    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
+
+    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
+    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
+    a fix, and of errors alone.
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool
+    wants: Counter[Mark]
+    messages: frozenset[tuple[Mark, str]] | None
+    of_errors: bool
+
+    @property
+    def names(self) -> set[Name]:
+        """The objects that its findings are about."""
+        return {mark[1] for mark in self.wants}
+
+    def rename(self, text: str, other: FixOffer) -> str:
+        """What is said of the object of another offer of the same cause, said of this one."""
+        ((_, old),), ((_, new),) = other.names, self.names
+        return text.replace(f"`{old}`", f"`{new}`")
+
+
+def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
+    """The fixes and suggestions of findings that change no other files than `sources` (by their ids), each once."""
+    wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
+    safe: dict[tuple[Edit, ...], bool] = {}
+    messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
+    lesser: set[tuple[Edit, ...]] = set()
+    for result in without_repetitions(places):
+        for edits, is_fix in _edits_of(result):
+            if any(id(edit.source) not in sources or not edit.source.whole for edit in edits):
+                continue
+            mark = mark_of(result)
+            wants.setdefault(edits, Counter())[mark] += 1
+            safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
+            texts = messages.setdefault(edits, set())
+            if result.severity != "error":
+                lesser.add(edits)
+            if is_fix:
+                messages[edits] = None
+            elif texts is not None:
+                texts.add((mark, result.finding.message))
+    return [
+        FixOffer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
+        for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
+    ]
+
+
+def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
+    """The edits of a finding's fix and suggestions, and whether they are its fix."""
+    if result.fixable:
+        yield tuple(result.finding.edits), True
+    for suggestion in result.finding.suggestions:
+        yield tuple(suggestion.edits), False
+
+
+def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[list[FixOffer]]:
+    """The offers in groups of which no two change one document, nor one text of a file that others are built of.
+
+    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
+    """
+    about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
+    ids = set(map(id, about_comments))
+    yield from groups(about_comments, 0)
+    yield from groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
+
+
+def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]:
+    """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
+
+    `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
+    document are tried together from then on.
+    """
+    while left:
+        batch: list[FixOffer] = []
+        rest: list[FixOffer] = []
+        parts: set[tuple[int, int]] = set()
+        names: set[Name] = set()
+        spans = OccupiedSpans()
+        for offer in left:
+            own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
+            about = {mark[1] for mark in offer.wants}
+            met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
+            if met or any(spans.touches(edit.span) for edit in offer.edits):
+                rest.append(offer)
+                continue
+            batch.append(offer)
+            parts |= own
+            names |= about
+            spans.add(edit.span for edit in offer.edits)
+        yield batch
+        left = rest
+        apart -= 1
+
+
+def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
+    """Whether an object that is named changes by an offer, or is read by one that does."""
+    if any(mark[1] == name for mark in offer.wants):
+        return True
+    paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
+    if not name[0]:
+        return os.path.abspath(name[1]) in paths
+    documents = {(os.path.abspath(edit.source.path), document_number(edit)) for edit in offer.edits}
+
+    def changes(change: ChangedObject) -> bool:
+        if change.document < 0:
+            return not paths.isdisjoint(change.paths)
+        (path,) = change.paths
+        return (path, change.document) in documents or (path, -1) in documents
+
+    own = [change for change in tried.changed if changes(change)]
+    return any(change.name == name or name in _near(change) for change in own)
+
+
+def _near(change: ChangedObject) -> Iterable[Name]:
+    """Objects of other kinds whose rules read a changed object."""
+    for obj in (change.old, change.new):
+        if isinstance(obj, NodePool) and obj.class_ref is not None:
+            yield "EC2NodeClass", str(obj.class_ref.name)
+
+
+def find_suspects(offers: Sequence[FixOffer], bad: Sequence[Mark], tried: Tried) -> list[FixOffer]:
+    """Those of some offers that may be what is bad once all are made."""
+    names = {name for _, name in bad}
+    found = [
+        offer
+        for offer in offers
+        if not names.isdisjoint(offer.names) or any(touches(offer, name, tried) for name in names)
+    ]
+    return list(offers) if tried.unread or not found else found
+
+
+def attribute_changes(
+    batch: Sequence[FixOffer], changed: Sequence[ChangedObject]
+) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
+    """Return the objects that each fix of a batch changes, before and after it.
+
+    A fix that changes an object together with another fix is left out.
+    """
+    of_file: dict[str, set[int]] = {}
+    of_document: dict[tuple[str, int], set[int]] = {}
+    for index, offer in enumerate(batch):
+        for edit in offer.edits:
+            path = os.path.abspath(edit.source.path)
+            of_file.setdefault(path, set()).add(index)
+            of_document.setdefault((path, document_number(edit)), set()).add(index)
+    found: dict[int, list[ChangedObject]] = {}
+    mixed: set[int] = set()
+    for change in changed:
+        if change.document < 0:
+            owners = {index for path in change.paths for index in of_file.get(path, ())}
+        else:
+            (path,) = change.paths
+            owners = {*of_document.get((path, change.document), ()), *of_document.get((path, -1), ())}
+        if len(owners) == 1:
+            found.setdefault(owners.pop(), []).append(change)
+        else:
+            mixed |= owners
+    return {
+        batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
+        for index, changes in found.items()
+        if index not in mixed and batch[index].messages is None
+    }

@@ -1,0 +1,90 @@
+"""Safe fixes that hold alone, made together as a run makes them: those that do not hold beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.lint.fix_causes import Alike, find_shared_documents
+from nodelint.lint.fix_offers import FixOffer, find_suspects, groups
+from nodelint.lint.fix_trials import Mark, Trials, Tried
+from nodelint.model.finding import Edit
+
+_MOST = 12
+"""Trials of parts of fixes that do not hold together."""
+
+FindBad = Callable[[Tried, Sequence[FixOffer]], list[Mark]]
+"""What the rules say more often than they did, less what some offers put right."""
+
+
+class Apart(NamedTuple):
+    """A fix that does not hold beside others, and what is found where all are made."""
+
+    offer: FixOffer
+    tried: Tried
+    bad: Sequence[Mark]
+
+
+def find_apart(
+    offers: Sequence[FixOffer],
+    alike: Sequence[Alike],
+    held_batches: Collection[Collection[tuple[Edit, ...]]],
+    trials: Trials,
+    find_bad: FindBad,
+    can_try: Callable[[], bool],
+) -> Iterator[Apart]:
+    """Yield the safe fixes that hold alone, and not once the others are made as well.
+
+    A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
+    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
+    further trial may be made.
+    """
+    together = next(groups(offers), [])
+    if len(together) < 2 or {offer.edits for offer in together} in held_batches:
+        return
+    attempt = _Attempt(trials, find_bad)
+    near = find_shared_documents(together, alike)
+    # Where the fixes of each document hold together, only what rules ask of other objects can be another thing.
+    attempt.beside = not near or not attempt.fails(near)
+    if not attempt.fails(together):
+        return
+    tried, bad = attempt.last
+    suspects = set(map(id, find_suspects(together, bad, tried)))
+    standing = [offer for offer in together if id(offer) not in suspects]
+    causes = [[offer for offer in (first, *others) if id(offer) in suspects] for first, others in alike]
+    pending = [[cause for cause in causes if cause]]
+    left: Sequence[FixOffer] = ()
+    while pending and attempt.number < _MOST and can_try():
+        part = pending.pop()
+        own = [offer for cause in part for offer in cause]
+        if len(standing) + len(own) < len(together) and not attempt.fails([*standing, *own]):
+            standing += own
+        elif len(part) > 1:
+            half = (len(part) + 1) // 2
+            pending += part[half:], part[:half]
+        elif len(own) > 1:
+            left = own[1:]
+            pending += [left], [own[:1]]
+        else:
+            # What is left of its cause would do the same.
+            rest = pending.pop()[0] if pending and pending[-1] == [left] else []
+            yield from (Apart(offer, tried, bad) for offer in (*own, *rest))
+    yield from (Apart(offer, tried, bad) for part in pending for cause in part for offer in cause)
+
+
+class _Attempt:
+    """Fixes tried together; `last` is what came of the last trial, `number` how many there were."""
+
+    def __init__(self, trials: Trials, find_bad: FindBad) -> None:
+        self.beside = False
+        self.number = 0
+        self.last: tuple[Tried, list[Mark]]
+        self._trials = trials
+        self._find_bad = find_bad
+
+    def fails(self, offers: Sequence[FixOffer]) -> bool:
+        """Whether something speaks against fixes that are made together."""
+        tried = self._trials.run([edit for offer in offers for edit in offer.edits], self.beside)
+        self.last = tried, self._find_bad(tried, offers)
+        self.number += 1
+        return bool(self.last[1]) or bool(tried.unread)

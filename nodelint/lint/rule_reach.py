@@ -1,0 +1,112 @@
+"""What rules look at beside an object's fields: other objects, and words in its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from types import CodeType, FunctionType
+
+from nodelint.rule.definition import Rule, is_loaded, load_check
+from nodelint.text import Source
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_OTHERS = frozenset(
+    {
+        "auto_mode_classes",
+        "chart_pair",
+        "classes",
+        "classes_of",
+        "cluster_pools",
+        "defined_classes",
+        "definition_elsewhere",
+        "duplicates",
+        "files",
+        "files_around",
+        "files_of_run",
+        "fit",
+        "foreign_group",
+        "has_pool",
+        "interchangeable_pools",
+        "is_in_files",
+        "objects",
+        "objects_near",
+        "overlays",
+        "pools",
+        "pools_elsewhere",
+        "resolution_with_overlays",
+    }
+)
+"""What a context is asked for that is worked out of other objects than an object and the class that it names."""
+
+
+def asks_of_others(rule: Rule) -> bool:
+    """Whether a rule may ask of other objects than its own and the class that it names, or looks at whole files."""
+    return rule.on is Source or _names_others(load_check(rule))
+
+
+@cache
+def _names_others(check: Callable[..., Any]) -> bool:
+    """Whether a function, or another of its file, names what is asked of other objects; without code it does."""
+    return not isinstance(check, FunctionType) or any(
+        not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
+    )
+
+
+def _list_codes(check: FunctionType) -> list[CodeType]:
+    """The code of a function, and of the others of its file."""
+    own = [value for value in check.__globals__.values() if isinstance(value, FunctionType)]
+    return [check.__code__, *(value.__code__ for value in own if value.__globals__ is check.__globals__)]
+
+
+def _list_names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _list_names(constant)
+    return names
+
+
+def keep_asking(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
+    """Those of some rules that ask of other objects, with the rules that explain better what these find."""
+    asking = {name for name in reporting if asks_of_others(rules[name])}
+    asking |= {other for name in asking for other in rules[name].gives_way_to if other in rules}
+    return {name: rule for name, rule in rules.items() if name in asking}
+
+
+def name_words(rules: Iterable[Rule]) -> frozenset[str]:
+    """The words for which rules that have looked at any object may look in a name."""
+    checks = [load_check(rule) for rule in rules if is_loaded(rule)]
+    return frozenset(word for check in checks for word in _words_of(check))
+
+
+@cache
+def _words_of(check: Callable[..., Any]) -> frozenset[str]:
+    """Each single word that a file writes down, if it reads a name; what is written with blanks is a message."""
+    if not isinstance(check, FunctionType):
+        return frozenset()
+    codes = _list_codes(check)
+    if not any(_NAMES & _list_names(code) for code in codes):
+        return frozenset()
+    constants = [value for name, value in check.__globals__.items() if not name.startswith("__")]
+    found = _list_words([*constants, *(code.co_consts for code in codes)])
+    return frozenset(word.lower() for word in found if " " not in word)
+
+
+_NAMES = {"name", "words_of"}
+
+
+def _list_words(value: object) -> Iterable[str]:
+    """The texts in constants, however they are nested."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, CodeType):
+        yield from _list_words(value.co_consts)
+    elif isinstance(value, dict):
+        yield from _list_words([*value, *value.values()])
+    elif isinstance(value, tuple | list | set | frozenset):
+        for item in value:
+            yield from _list_words(item)
