@@ -113,7 +113,8 @@ def discover(
             block.sort_in()
             _take_stdin(found, stdin)
         else:
-            gate.admit(path)
+            if not (file_contents.is_kept and path in gate.admitted):  # in a run, a path is the one of before
+                gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
             for file in _files(path, exclude, include, found):

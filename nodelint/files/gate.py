@@ -41,6 +41,8 @@ class Gate:
     """Opens what lies below its roots, and nothing else. Without a root it has that of the working folder."""
 
     def __init__(self, *roots: str) -> None:
+        self.admitted: set[str] = set()
+        """The paths that were admitted, as the command line names them."""
         self._roots: list[str] = []
         self._git_folders: set[str] = set()
         self._folders: dict[str, tuple[str, str]] = {}
@@ -54,6 +56,7 @@ class Gate:
         Outside of a repository, the root of a file is the working folder around it, but for the user's home or the
         whole disk; else its own folder. A file that is a link is at home where it is named, not where it leads.
         """
+        self.admitted.add(named)
         self._folders.clear()
         is_folder = os.path.isdir(named)
         folder = os.path.realpath(named if is_folder else os.path.dirname(named) or os.curdir)
@@ -69,6 +72,7 @@ class Gate:
 
     def reset(self) -> None:
         """Forget all roots, before another run in the same process."""
+        self.admitted.clear()
         self._roots.clear()
         self._git_folders.clear()
         self._folders.clear()

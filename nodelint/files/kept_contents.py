@@ -15,16 +15,20 @@ class KeptContents:
     """The contents of files by their absolute paths."""
 
     def __init__(self) -> None:
+        self.is_kept = False
+        """Whether a run keeps what it reads."""
         self._contents: dict[str, bytes] | None = None
         self._size = 0
 
     def begin(self) -> None:
         """Keep what is read from now on."""
+        self.is_kept = True
         if self._contents is None:
             self._contents = {}
 
     def end(self) -> None:
         """Forget all, and keep nothing more."""
+        self.is_kept = False
         self._contents, self._size = None, 0
 
     def get(self, path: str) -> bytes | None:

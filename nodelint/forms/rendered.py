@@ -94,8 +94,8 @@ class Built(NamedTuple):
     without it they are edits of the exact origins of the values that change. `comes_to` says whether
     other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
     `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several. `values`
-    are all values that a chart's template is filled with. `written_in` are the files that its values may be written
-    in, where that is known without asking for the origin of each.
+    are all values that a chart's template is filled with. `written_in` gives the files that its values are written
+    in, where that is told without asking for the origin of each.
     """
 
     source: Source
@@ -118,7 +118,7 @@ class Built(NamedTuple):
     is_installed: bool = False
     unread: Gap | None = None
     values: Node | None = None
-    written_in: tuple[SourceText, ...] | None = None
+    written_in: Callable[[], Iterator[SourceText]] | None = None
 
     @property
     def texts(self) -> tuple[Source, ...]:
@@ -229,7 +229,7 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
     yield from (patch.at.source for patch in built.unmatched)
     yield from (lost.new.source for lost in built.lost)
     if built.written_in is not None:
-        yield from built.written_in
+        yield from built.written_in()
         return
     for document in built.source.documents:
         for node in document.root.walk() if document.root is not None else ():

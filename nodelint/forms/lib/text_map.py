@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import NotEditable, apply
@@ -120,6 +120,15 @@ class Back:
         if span.source is not self.template:
             through += tuple(Also(self._code(code), "included here") for code in self._codes(at)[:1])
         return ValueOrigin(span, not own, through)
+
+    def list_texts(self) -> Iterator[SourceText]:
+        """Yield the template, and the files in which whole values of the result are written."""
+        yield self.template
+        for document in self.result.documents:
+            for node in document.root.walk() if document.root is not None else ():
+                value = self.value(node)
+                if value is not None and not _lost_quotes(node, value):
+                    yield value.source
 
     def find_object(self, obj: Object) -> Object | None:
         """The object of the template that one of the result is made of; None where the template has none there."""

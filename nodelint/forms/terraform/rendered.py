@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -61,7 +60,7 @@ class _TerraformRun:
             label=text.caller,
             given=() if own is None else (own,),
             parts=parts,
-            written_in=_list_texts(text),
+            written_in=back.list_texts,
         )
 
     def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
@@ -112,19 +111,6 @@ class _TerraformRun:
             built = self.build(text, settled=True)
             found.setdefault(os.path.abspath(text.template.path), []).append(built._replace(settle=tuple))
         return found
-
-
-def _list_texts(text: FilledText) -> tuple[SourceText, ...]:
-    """The files that values of the objects of a text may be written in."""
-    roots = [document.root for document in text.result.documents if document.root is not None]
-    starts = [segment.at for segment in text.filled.segments]
-    found: dict[int, SourceText] = {id(text.template): text.template}
-    for root in roots:
-        first = max(bisect_right(starts, root.start) - 1, 0)
-        for segment in text.filled.segments[first : bisect_left(starts, root.end)]:
-            if segment.node is not None:
-                found.setdefault(id(segment.node.source), segment.node.source)
-    return tuple(found.values())
 
 
 class _TerraformBack(Back):

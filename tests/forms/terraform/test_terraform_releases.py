@@ -116,9 +116,7 @@ def test_a_chart_is_judged_with_what_terraform_gives_it(nodelint: Run, tmp_path:
         "set = var.given",
     ],
 )
-def test_values_that_are_not_known_leave_a_chart_as_it_is_and_are_named(
-    nodelint: Run, tmp_path: Path, body: str
-) -> None:
+def test_values_that_are_not_known_are_named(nodelint: Run, tmp_path: Path, body: str) -> None:
     install(tmp_path, body, {})
     report = json.loads(nodelint("check", ".", "--format", "json", "--select", "unknown-value,invalid-field").stdout)
     assert not report["findings"]
