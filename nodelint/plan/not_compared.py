@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.inventory.gaps import list_gaps
@@ -13,8 +14,6 @@ from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
