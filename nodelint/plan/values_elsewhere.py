@@ -69,8 +69,8 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
 
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
     """Blocks that may install a chart with values that are not read, where these differ."""
-    before = _list_unread_releases(was)
-    for chart, releases in _list_unread_releases(new).items():
+    before = list_unread_releases(was)
+    for chart, releases in list_unread_releases(new).items():
         if chart not in before:
             continue
         old, now = ({found.text for found in side} for side in (before[chart], releases))
@@ -82,7 +82,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
             yield uncompared(changed.at, changed.name, reason, True)
 
 
-def _list_unread_releases(side: Read) -> dict[str, list[InputText]]:
+def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     """The blocks that may install a chart with objects, by where it stands below the side's root."""
     charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
