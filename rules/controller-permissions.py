@@ -321,7 +321,7 @@ _WITHOUT_PASS_ROLE = frozenset(
     }
 )
 """Policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
-_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
+_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
