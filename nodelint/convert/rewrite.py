@@ -15,7 +15,7 @@ from typing import Any
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
 from nodelint.convert.migrate import Blocked, PlaceholderText, plain_with_placeholders, same
-from nodelint.edits.formatting import Verbatim, column
+from nodelint.edits.formatting import MovedScalar, column
 from nodelint.edits.line_diff import opcodes
 from nodelint.model.finding import Edit
 from nodelint.text import Source, SourceText
@@ -384,7 +384,7 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain_value(part) for part in value]
     if isinstance(value, PlaceholderText):
-        return str(value) if value.written is None else Verbatim(value.written)
+        return str(value) if value.written is None else MovedScalar(value.written)
     return value
 
 

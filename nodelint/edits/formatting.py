@@ -17,7 +17,7 @@ from nodelint.text.yaml.scalars import reads_as_text
 Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
 
 
-class Verbatim(str):
+class MovedScalar(str):
     """The characters of a scalar, quotes and all: what a placeholder in it prints may bring quotes of its own."""
 
     __slots__ = ()
@@ -70,7 +70,7 @@ def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fal
     """Return a scalar in a quote style; `fallback` is the style where plain would be read as something else."""
     if value is None:
         return "null"
-    if isinstance(value, Verbatim):
+    if isinstance(value, MovedScalar):
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -257,7 +257,7 @@ class Writer:
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
         """Return the lines of a value that begins behind its key or dash; more than one for a literal text alone."""
         if isinstance(value, str):
-            literal = None if isinstance(value, Verbatim) else self.literal(value, indent)
+            literal = None if isinstance(value, MovedScalar) else self.literal(value, indent)
             return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
         if isinstance(value, Mapping | Sequence):
             return [self.flow(value, model)]
