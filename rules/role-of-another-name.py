@@ -5,7 +5,7 @@ profile, and the class never becomes ready. Getting-started guides call it `Karp
 makes it by Terraform easily gives it a name without the cluster.
 
 The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a plain name, and nothing
-else that may make roles is to be seen (CloudFormation, modules that make roles for Karpenter). It is silent where
+else that may make roles stands in it (CloudFormation, modules that make roles for Karpenter). It is silent where
 a file of another kind, or a row of `aws-auth`, holds the name of the class's role.
 
 ```yaml bad

@@ -10,10 +10,9 @@ import os
 import sys
 
 from nodelint.base.budget import RUN, BudgetSpent
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import CLEAN, FOUND, INTERRUPTED, UNHEARD, say, stop, unusable, watch_progress
 from nodelint.files.kept_contents import file_contents
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

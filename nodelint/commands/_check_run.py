@@ -7,6 +7,7 @@ import sys
 
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, say_unknown, settings_of, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
@@ -15,8 +16,6 @@ from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import PAIR, counted, say_nothing
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import UNKNOWN
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

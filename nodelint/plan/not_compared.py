@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
+from nodelint.plan.values_elsewhere import list_unread_releases
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,11 +44,14 @@ def unread_places(
     files = [_by_place(side) for side in sides]
     named = {place.subject.replace(" ", "/") for place in known}
     seen: set[tuple[str, str, str]] = set()
-    for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
+    for number in (1, 0):
+        report, mine, others = reports[number], files[number], files[1 - number]
         by_path = {source.path: place for place, source in mine.items()}
-        root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
-        for path, line, label, message in list_unjudged(report):
-            if (path, message) in gap_places:
+        root = os.path.join(sides[number].root, "")
+        unjudged = list(list_unjudged(report))
+        compared = _list_compared_lines(sides[number]) if any(row[0].endswith(TABLE.endings) for row in unjudged) else ()
+        for path, line, label, message in unjudged:
+            if (path, message) in gap_places or (path, line) in compared:
                 continue
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
@@ -57,6 +61,16 @@ def unread_places(
             source, other = mine[place], others.get(place)
             at = _span_of_line(source, line)
             yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
+
+
+def _list_compared_lines(side: Read) -> set[tuple[str, int]]:
+    """The lines of releases whose values are not read, and are compared by all that they depend on."""
+    found = set()
+    for releases in list_unread_releases(side).values():
+        for at in (release.at for release in releases):
+            first, last = (at.source.position(offset).line for offset in (at.start, at.end))
+            found |= {(at.source.path, line) for line in range(first, last + 1)}
+    return found
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
@@ -80,7 +94,10 @@ def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[G
     ]
     for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
         sources = _by_place(side)
+        compared = _list_compared_lines(side) if any(place.endswith(TABLE.endings) for place, _ in mine) else ()
         for (place, reason), gap in mine.items():
+            if (gap.path, gap.line) in compared:
+                continue
             shown = os.path.relpath(os.path.join(side.above or side.root, place)).replace(os.sep, "/")
             if (place, reason) in others or gap.fails or gap.reason == CHART_ELSEWHERE or named & {gap.path, shown}:
                 continue

@@ -10,6 +10,7 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.labels import slips_among
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
@@ -18,8 +19,6 @@ from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.plan.coverage import joined
 from nodelint.plan.values import json_value
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

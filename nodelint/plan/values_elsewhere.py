@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
@@ -12,8 +13,6 @@ from nodelint.model.gap import Gap
 from nodelint.plan.uncompared import codes_of, holds_unknown, uncompared
 from nodelint.plan.values import json_value
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -70,8 +69,8 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
 
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
     """Blocks that may install a chart with values that are not read, where these differ."""
-    before = _list_unread_releases(was)
-    for chart, releases in _list_unread_releases(new).items():
+    before = list_unread_releases(was)
+    for chart, releases in list_unread_releases(new).items():
         if chart not in before:
             continue
         old, now = ({found.text for found in side} for side in (before[chart], releases))
@@ -83,7 +82,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
             yield uncompared(changed.at, changed.name, reason, True)
 
 
-def _list_unread_releases(side: Read) -> dict[str, list[InputText]]:
+def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     """The blocks that may install a chart with objects, by where it stands below the side's root."""
     charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
