@@ -240,7 +240,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     blocks = context.run_files.terraform
     holding = context.run_files.files_with(_MAP, around=True)
     every = [found for file in holding for found in file.once(_list_maps, partial(_list_maps, file))]
-    maps = _find_nearest(every, roles[0].source)
+    maps = _find_nearest(every, roles[0])
     listed = _list_roles(maps)
     # A list that a template fills may have any row.
     filled = (at.source.once((_is_filled, text), partial(_is_filled, text)) for text, at in maps)
@@ -249,10 +249,10 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     # A list with another class nearer to it is of that one's cluster.
     for obj in context.objects if len({os.path.dirname(at.source.path) for _, at in maps}) == 1 else ():
         other = obj.node.find("spec", "role") if isinstance(obj, EC2NodeClass) else None
-        at, here = maps[0][1].source, roles[0].source
-        if other is not None and _shared(other.source, at) > _shared(here, at):
+        at, here = maps[0][1], roles[0]
+        if other is not None and _shared(other, at) > _shared(here, at):
             return
-    only = _is_said(_ONLY_MAP, context) and not _is_said(_MODE_WITH_ENTRIES, context)
+    only = _is_mode_stated(_ONLY_MAP, context) and not _is_mode_stated(_MODE_WITH_ENTRIES, context)
     for role in roles:
         made = _find_role(role, blocks) if context.run_files.has_terraform else None
         names = {made.address} if made is not None else set()
@@ -273,7 +273,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         )
 
 
-def _is_said(pattern: re.Pattern[str], context: Context) -> bool:
+def _is_mode_stated(pattern: re.Pattern[str], context: Context) -> bool:
     """Whether a file of the run, or a block of Terraform beside them, matches a pattern."""
     return context.run_files.is_in_files(pattern, around=True) or any(
         file.once((_is_in_blocks, pattern), partial(_is_in_blocks, file, pattern))
@@ -285,21 +285,21 @@ def _is_in_blocks(file: Source, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(block.text) for block in terraform_blocks.find_blocks(file))
 
 
-def _find_nearest(maps: Sequence[tuple[str, Span]], file: Source) -> list[tuple[str, Span]]:
-    """The lists that share the deepest folder with a file: each cluster of a repository has its own."""
-    depths = [_shared(at.source, file) for _, at in maps]
+def _find_nearest(maps: Sequence[tuple[str, Span]], near: Node) -> list[tuple[str, Span]]:
+    """The lists that share the deepest folder with a class: each cluster of a repository has its own."""
+    depths = [_shared(at, near) for _, at in maps]
     deepest = max(depths, default=0)
     return [found for found, depth in zip(maps, depths, strict=True) if depth == deepest]
 
 
-def _shared(file: Source, other: Source) -> int:
-    """How many folders two files share."""
-    folders = [source.once(_list_folders, partial(_list_folders, source)) for source in (file, other)]
+def _shared(place: Node | Span, other: Node | Span) -> int:
+    """How many folders the files of two places share."""
+    folders = [s.once(_list_folders, partial(_list_folders, s.path)) for s in (place.source, other.source)]
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*folders, strict=False)))
 
 
-def _list_folders(file: Source) -> list[str]:
-    return os.path.dirname(os.path.abspath(file.path)).split(os.sep)
+def _list_folders(path: str) -> list[str]:
+    return os.path.dirname(os.path.abspath(path)).split(os.sep)
 
 
 def _list_maps(file: Source) -> list[tuple[str, Span]]:

@@ -32,7 +32,7 @@ _ROLE = 'resource "aws_iam_role" "r{n}" {{\n  name = "r"\n}}\n'
 
 def test_the_blocks_of_a_text_are_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each caller of a module is judged for itself, with all files beside it, and again in each trial of a fix."""
-    found: Counter[str] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
     trials: list[Any] = []
     find_blocks, run = terraform_blocks._find_blocks, Trials.run
 
