@@ -105,5 +105,12 @@ def _may_be(written: list[str], name: str) -> bool:
     """Whether the name of a role in Terraform, in which references may stand, can come to a text."""
     if not written or not written[0].startswith('"'):
         return True
-    parts = re.split(r"\$\{[^}]*\}", written[0].strip('"'))
-    return re.fullmatch(".*".join(map(re.escape, parts)), name) is not None
+    first, *others = re.split(r"\$\{[^{}]*\}", written[0].strip('"'))
+    if not others or not name.startswith(first) or not name.endswith(others[-1]):
+        return not others and name == first
+    at, end = len(first), len(name) - len(others[-1])
+    for part in others[:-1]:
+        at = name.find(part, at, end) + len(part)
+        if at < len(part):
+            return False
+    return at <= end

@@ -72,8 +72,8 @@ def check(
         _show_settings(flags)
     paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
-    found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
+    found = discovered(paths or (".",), settings, named=stdin_filename, filtering=writing)
     words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
     words = words._replace(statistics=statistics, show_fixes=show_fixes)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
