@@ -60,13 +60,8 @@ class Tried(NamedTuple):
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
     finding of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
-<<<<<<< HEAD
-    the clusters get. `unread` are the paths of files that can no longer be read, `context_sources` the files that are
-    read for context, and `judged` is how many objects were judged.
-=======
     the clusters get. `unread` says what can no longer be read: files, what is built of them, and objects of these;
-    `context_sources` are the files that are read for context.
->>>>>>> main
+    `context_sources` are the files that are read for context, and `judged` is how many objects were judged.
     """
 
     inventory: Inventory
