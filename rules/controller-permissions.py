@@ -198,6 +198,7 @@ resource "aws_iam_role_policy_attachment" "karpenter" {
 
 import os
 import re
+from functools import partial
 
 from nodelint.api import (
     Context,
@@ -334,9 +335,8 @@ def _check_attached(source: Source, context: Context) -> Findings:
             given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\][]*)\]", block.text)
             texts = [] if given is None or "policy_statements" in block.text else [given[1]]
         elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
-            folder = os.path.dirname(source.path)
-            near = [other for other in blocks.blocks if os.path.dirname(other.source.path) == folder]
-            texts = [b.text for b in near if b is not block and f"{block.address}." in b.text and "policy" in b.kind]
+            near = [other for other in blocks.find_beside(source.path) if "policy" in other.kind]
+            texts = [other.text for other in near if f"{block.address}." in other.text]
         else:
             continue
         refers = any(re.search(r"aws_iam_policy|policy\s*=|each\.|var\.|local\.|module\.", text) for text in texts)
@@ -361,11 +361,13 @@ def _check_written(source: Source, context: Context) -> Findings:
     classes = [obj for obj in context.run_files.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
     if not classes:
         return
-    files = [file.text for file in context.files or (source,)]
-    called = {name for text in files if "module" in text for name in _SOURCE.findall(text)}
-    if any(_EVERYTHING.search(text) for text in files) or any(map(support.policy_module, called)):
+    files = context.files or (source,)
+    called = {
+        name for file in files if file.holds("module") for name in file.once(_find_calls, partial(_find_calls, file))
+    }
+    if context.run_files.is_in_files(_EVERYTHING) or any(map(support.policy_module, called)):
         return
-    patterns = {pattern.lower() for text in files for pattern in _ACTION.findall(text)}
+    patterns = {pattern for file in files for pattern in file.once(_find_actions, partial(_find_actions, file))}
     if "ec2:createfleet" not in patterns:
         return  # the actions are written in a form that is not read
     by_role = all(obj.node.find("spec", "role") and not obj.node.find("spec", "instanceProfile") for obj in classes)
@@ -383,6 +385,14 @@ def _check_written(source: Source, context: Context) -> Findings:
         + ", ".join(f"`{name}`" for name in lacking)
         + (", or name an instance profile in the class (`instanceProfile`)" if for_role else ""),
     )
+
+
+def _find_calls(file: Source) -> set[str]:
+    return set(_SOURCE.findall(file.text))
+
+
+def _find_actions(file: Source) -> set[str]:
+    return {pattern.lower() for pattern in _ACTION.findall(file.text)}
 
 
 def _matches(pattern: str, action: str) -> bool:

@@ -119,6 +119,7 @@ resource "kubectl_manifest" "pool" {
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
 
@@ -144,28 +145,30 @@ _WITHOUT_CRDS = re.compile(r"(?m)^[ \t]+skip_crds\s*=\s*true|apply_retry_count")
 def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
-    charts = [b for b in blocks if _installs_chart(b)]
+    charts = [b for file in module for b in file.once(_list_charts, partial(_list_charts, file))]
     texts = {file.path: file.text for file in (*context.run_files.terraform.files, *(context.files or (source,)))}
     together = {count for chart in charts if (count := _count_of(chart)) is not None}
-    planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts, together)]
-    if planned and planned[0].source is source:  # the first of the folder says it for all
+    resources = (b for b in blocks if b.kind == "kubernetes_manifest")
+    planned = next((b for b in resources if _makes_object(b, texts, together)), None)
+    if planned is not None and planned.source is source:  # the first of the folder says it for all
         chart = next(iter(charts), None) or _find_chart_planned_with(source, context.run_files.terraform)
         if chart is None:
             return
         yield Finding(
-            at=planned[0].at,
+            at=planned.at,
             message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
             also=[Also(chart.at, "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
-    early = [] if not charts else list(_find_early(blocks, charts, texts))
-    if early and early[0].source is source and not any(_WITHOUT_CRDS.search(file.text) for file in module):
+    early = _find_early(blocks, charts, texts) if charts else iter(())
+    first = next(early, None)
+    if first is not None and first.source is source and not any(_WITHOUT_CRDS.search(file.text) for file in module):
         yield Finding(
-            at=early[0].at,
+            at=first.at,
             message="this `kubectl_manifest` does not wait for the chart: the kind does not exist in the first run",
             also=[
-                *(Also(block.at, "nor this one") for block in early[1:]),
+                *(Also(block.at, "nor this one") for block in early),
                 Also(charts[0].at, "the chart that brings its CRDs"),
             ],
             help=f"add `depends_on = [{charts[0].address}]`",
@@ -179,6 +182,10 @@ def _list_module(source: Source, context: Context) -> list[Source]:
         return []
     files = (file for file in context.files or (source,) if os.path.dirname(file.path) == folder)
     return [file for file in files if file.path.endswith(terraform_blocks.ENDINGS)]
+
+
+def _list_charts(file: Source) -> list[terraform_blocks.BlockText]:
+    return [block for block in terraform_blocks.find_blocks(file) if _installs_chart(block)]
 
 
 def _installs_chart(block: terraform_blocks.BlockText) -> bool:
@@ -195,7 +202,8 @@ def _find_chart_planned_with(
         if called is not None and not _COUNT.search(block.text):
             folder = terraform_trace.folder_of(block.source.path)
             calls.setdefault(folder, set()).add(os.path.normpath(os.path.join(folder, called[1])))
-    charts = [b for b in blocks.blocks if _installs_chart(b) and not _COUNT.search(b.text)]
+    found = (b for file in blocks.files for b in file.once(_list_charts, partial(_list_charts, file)))
+    charts = [b for b in found if not _COUNT.search(b.text)]
     for root in sorted(calls.keys() - set().union(*calls.values())):
         folders, left = {root}, [root]
         while left:

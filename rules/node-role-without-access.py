@@ -118,6 +118,8 @@ spec:
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 
 from nodelint.api import (
     UNKNOWN,
@@ -130,6 +132,7 @@ from nodelint.api import (
     Source,
     Span,
     rule,
+    terraform_blocks,
     terraform_trace,
 )
 
@@ -234,22 +237,22 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         _OTHER_ACCESS, around=True
     ):
         return
-    around = context.run_files.files_around
     blocks = context.run_files.terraform
-    every = [found for file in around if _MAP.search(file.text) for found in _find_maps(file)]
-    maps = _find_nearest(every, roles[0].source.path)
+    holding = context.run_files.files_with(_MAP, around=True)
+    every = [found for file in holding for found in file.once(_list_maps, partial(_list_maps, file))]
+    maps = _find_nearest(every, roles[0])
     listed = _list_roles(maps)
     # A list that a template fills may have any row.
-    if None in listed or not any("system:nodes" in text for text, _ in maps) or any(_is_filled(t) for t, _ in maps):
+    filled = (at.source.once((_is_filled, text), partial(_is_filled, text)) for text, at in maps)
+    if None in listed or not any("system:nodes" in text for text, _ in maps) or any(filled):
         return
     # A list with another class nearer to it is of that one's cluster.
     for obj in context.objects if len({os.path.dirname(at.source.path) for _, at in maps}) == 1 else ():
         other = obj.node.find("spec", "role") if isinstance(obj, EC2NodeClass) else None
-        at, here = maps[0][1].source.path, roles[0].source.path
-        if other is not None and _shared(other.source.path, at) > _shared(here, at):
+        at, here = maps[0][1], roles[0]
+        if other is not None and _shared(other, at) > _shared(here, at):
             return
-    texts = (*(f.text for f in around), *(b.text for b in blocks.blocks))
-    only = any(map(_ONLY_MAP.search, texts)) and not any(map(_MODE_WITH_ENTRIES.search, texts))
+    only = _is_mode_stated(_ONLY_MAP, context) and not _is_mode_stated(_MODE_WITH_ENTRIES, context)
     for role in roles:
         made = _find_role(role, blocks) if context.run_files.has_terraform else None
         names = {made.address} if made is not None else set()
@@ -270,20 +273,45 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         )
 
 
-def _find_nearest(maps: Sequence[tuple[str, Span]], path: str) -> list[tuple[str, Span]]:
-    """The lists that share the deepest folder with a file: each cluster of a repository has its own."""
-    depth = max((_shared(at.source.path, path) for _, at in maps), default=0)
-    return [found for found in maps if _shared(found[1].source.path, path) == depth]
+def _is_mode_stated(pattern: re.Pattern[str], context: Context) -> bool:
+    """Whether a file of the run, or a block of Terraform beside them, matches a pattern."""
+    return context.run_files.is_in_files(pattern, around=True) or any(
+        file.once((_is_in_blocks, pattern), partial(_is_in_blocks, file, pattern))
+        for file in context.run_files.terraform.files
+    )
 
 
-def _shared(path: str, other: str) -> int:
-    """How many folders two files share."""
-    folders = [os.path.dirname(os.path.abspath(text)) for text in (path, other)]
-    return len(os.path.commonpath(folders).split(os.sep))
+def _is_in_blocks(file: Source, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(block.text) for block in terraform_blocks.find_blocks(file))
+
+
+def _find_nearest(maps: Sequence[tuple[str, Span]], near: Node) -> list[tuple[str, Span]]:
+    """The lists that share the deepest folder with a class: each cluster of a repository has its own."""
+    depths = [_shared(at, near) for _, at in maps]
+    deepest = max(depths, default=0)
+    return [found for found, depth in zip(maps, depths, strict=True) if depth == deepest]
+
+
+def _shared(place: Node | Span, other: Node | Span) -> int:
+    """How many folders the files of two places share."""
+    folders = [s.once(_list_folders, partial(_list_folders, s.path)) for s in (place.source, other.source)]
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*folders, strict=False)))
+
+
+def _list_folders(path: str) -> list[str]:
+    return os.path.dirname(os.path.abspath(path)).split(os.sep)
+
+
+def _list_maps(file: Source) -> list[tuple[str, Span]]:
+    return list(_find_maps(file))
 
 
 def _list_roles(maps: Sequence[tuple[str, Span]]) -> set[str | None]:
-    return {_find_role_name(row) for text, _ in maps for row in _ROW.findall(text)}
+    return {name for text, at in maps for name in at.source.once((_list_names, text), partial(_list_names, text))}
+
+
+def _list_names(text: str) -> set[str | None]:
+    return {_find_role_name(row) for row in _ROW.findall(text)}
 
 
 def _admits(block: "terraform_trace.BlockText", role: str) -> bool:

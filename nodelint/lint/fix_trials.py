@@ -61,7 +61,7 @@ class Tried(NamedTuple):
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
     finding of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
     the clusters get. `unread` says what can no longer be read: files, what is built of them, and objects of these;
-    `context_sources` are the files that are read for context.
+    `context_sources` are the files that are read for context, and `judged` is how many objects were judged.
     """
 
     inventory: Inventory
@@ -72,6 +72,7 @@ class Tried(NamedTuple):
     errors: frozenset[Mark]
     context_sources: Sequence[Source] = ()
     unread: Sequence[str] = ()
+    judged: int = 0
 
 
 def name_of(obj: Object | None, path: str = "") -> Name:
@@ -143,7 +144,9 @@ class Trials:
         counts = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
         errors = frozenset(mark for mark, result in found if result.severity == "error")
-        return Tried(inventory, changed, counts, dict(reversed(found)), messages, errors, context_sources, unread)
+        first = dict(reversed(found))
+        judged = len(requested)
+        return Tried(inventory, changed, counts, first, messages, errors, context_sources, unread, judged)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
         """The objects that are others in what the clusters get of changed files."""

@@ -48,6 +48,9 @@ _LARGEST_BUILT = 1_000_000
 _MOST_STEPS = 1_000_000
 """Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
 
+_MOST_JUDGED = 8_000
+"""Objects judged anew after which no further trial is made: a value that many callers read has all of them judged."""
+
 _TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
 
 
@@ -147,6 +150,7 @@ class _Run:
         self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
         self._built = 0
         self._steps = 0
+        self._judged = 0
 
     def prove(self) -> Report:
         trials = self._trials
@@ -232,6 +236,7 @@ class _Run:
             return
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
         self._steps += RUN.taken
+        self._judged += tried.judged
         if RUN.is_over():  # what they make was not judged
             self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
             return
@@ -263,7 +268,8 @@ class _Run:
     def _can_try(self) -> bool:
         """Whether another trial is within what a run may render again."""
         self._built += self._size
-        return self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT and self._steps <= _MOST_STEPS
+        is_small = self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT
+        return is_small and self._steps <= _MOST_STEPS and self._judged <= _MOST_JUDGED
 
     def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)

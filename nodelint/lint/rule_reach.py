@@ -26,6 +26,7 @@ _OTHERS = frozenset(
         "files",
         "files_around",
         "files_of_run",
+        "files_with",
         "fit",
         "foreign_group",
         "has_pool",

@@ -21,6 +21,8 @@ from nodelint.text import Source
 if TYPE_CHECKING:
     from typing import Any
 
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
 """A file that installs the controller, or gives its chart values, holds one of these."""
 
@@ -108,6 +110,13 @@ class StatedSettings:
     def installs(self) -> Sequence[ControllerInstall]:
         """Return all installations of the controller."""
         return self._find()
+
+    @cached_property
+    def terraform(self) -> TerraformBlocks:
+        """The blocks of Terraform in the files of the run and beside them, once for all that is judged."""
+        from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+
+        return TerraformBlocks(self.files)
 
     @cached_property
     def _stated_settings(self) -> list[StatedSetting]:

@@ -81,6 +81,7 @@ class Context(ObjectRelations):
         self._conversions: dict[int, Conversion] = {}
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
+        self._stated_releases: dict[int, tuple[Version, ...]] = {}
         self._tree: Tree | None = None
 
     @property
@@ -108,11 +109,14 @@ class Context(ObjectRelations):
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
         """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
-        return tuple(
-            target.karpenter
-            for target in self._target.for_object(obj)
-            if (target.karpenter != NEWEST if target.chosen is None else target.chosen.is_stated)
-        )
+        found = self._stated_releases.get(id(obj))
+        if found is None:
+            found = self._stated_releases[id(obj)] = tuple(
+                target.karpenter
+                for target in self._target.for_object(obj)
+                if (target.karpenter != NEWEST if target.chosen is None else target.chosen.is_stated)
+            )
+        return found
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -31,7 +31,7 @@ class RunFiles:
         self._around: tuple[Sequence[Source], Sequence[Source]] | None = None
         self._has_terraform: tuple[Sequence[Source], bool] | None = None
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
-        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], bool]] = {}
+        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], Sequence[Source]]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
         self._below: dict[tuple[type[Object], bool], dict[str, list[Any]]] = {}
 
@@ -94,14 +94,21 @@ class RunFiles:
     def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
         """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.
 
-        Rules about a file ask it of all the others, so that it is looked for once.
+        Rules about a file ask it of all the others.
+        """
+        return bool(self.files_with(pattern, around))
+
+    def files_with(self, pattern: re.Pattern[str], around: bool = False) -> Sequence[Source]:
+        """Return the files of the run whose text a pattern matches; with `around`, also those beside it.
+
+        Each text is searched once, however many files, and trials of fixes, ask for it.
         """
         found = self._matches.get((pattern, around))
         if found is None or found[0] is not self._context.files:
             files = self.files_around if around else self._context.files
             found = self._matches[pattern, around] = (
                 self._context.files,
-                any(pattern.search(file.text) for file in files),
+                [file for file in files if _matches(file, pattern)],
             )
         return found[1]
 
@@ -138,9 +145,16 @@ class RunFiles:
         """The blocks of Terraform in the files of the run and beside them, also for what is rendered of them."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
+        stated = self._stated() if self._stated is not None else None
+        if stated is not None and stated.files:
+            return stated.terraform
         if self._terraform is None or self._terraform[0] is not self._context.files:
-            self._terraform = self._context.files, TerraformBlocks(self.files_of_run or self._context.files)
+            self._terraform = self._context.files, TerraformBlocks(self._context.files)
         return self._terraform[1]
+
+
+def _matches(file: Source, pattern: re.Pattern[str]) -> bool:
+    return file.once(pattern, lambda: pattern.search(file.text) is not None)
 
 
 def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:

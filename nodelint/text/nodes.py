@@ -11,11 +11,12 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.text.unknown_value import UnknownValue
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, ClassVar, Literal
+    from collections.abc import Callable, Hashable, Sequence
+    from typing import Any, ClassVar, Literal, TypeVar
 
     from nodelint.text.syntax_errors import SyntaxProblem
 
+    _T = TypeVar("_T")
     Kind = Literal["scalar", "mapping", "sequence"]
     Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl", "hcl-blocks"]
 else:
@@ -274,6 +275,7 @@ class SourceText:
     of the files that state nodes of others than Karpenter, and `unread_keys` the keys of taints that may be tolerated
     in files of which not all is read; None where nobody has looked for workloads.
     `noted` is the one document that differs from those of another source, which is asked for most.
+    `derived` is what `once` keeps.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `forms.rendered`): what is built for one cluster belongs
     together. `roots` are the root modules of Terraform, or the files of variables, with which a file is filled in.
@@ -287,6 +289,7 @@ class SourceText:
         "also",
         "built",
         "cluster",
+        "derived",
         "documents",
         "encoding",
         "held",
@@ -340,6 +343,7 @@ class SourceText:
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
         self.words: dict[str, bool] = {}
+        self.derived: dict[Hashable, Any] = {}
         self.noted: Document | None = None
 
     def holds(self, word: str) -> bool:
@@ -348,6 +352,13 @@ class SourceText:
         if found is None:
             found = self.words[word] = word in self.text
         return found
+
+    def once(self, key: Hashable, work: Callable[[], _T]) -> _T:
+        """Return what `work` makes of the text, made once for a key: trials of fixes share what stays."""
+        if key not in self.derived:
+            self.derived[key] = work()
+        made: _T = self.derived[key]
+        return made
 
     @property
     def may_be_template(self) -> bool:
@@ -358,7 +369,7 @@ class SourceText:
         """Take another text, whose documents have been put in place already (see `text.incremental`)."""
         self.text = text
         self._flat = self._lines = self._origins = None
-        self._roots, self.noted = {}, None
+        self._roots, self.derived, self.noted = {}, {}, None
         if self.held is not None:  # objects of documents that stay are the same
             self.held = None, self.held[1]
 

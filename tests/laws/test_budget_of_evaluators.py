@@ -368,13 +368,13 @@ def test_each_budget_has_a_row() -> None:
 _WRONG = {"karpenter.sh/capacity-type": "spott", "kubernetes.io/os": "linxu", "kubernetes.io/arch": "arm46"}
 
 
-@pytest.mark.parametrize("limit", ["_LARGEST_BUILT", "_MOST_BUILT", "_MOST_STEPS"])
+@pytest.mark.parametrize("limit", ["_LARGEST_BUILT", "_MOST_BUILT", "_MOST_STEPS", "_MOST_JUDGED"])
 def test_trials_of_fixes_are_limited(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is built of many overlays, or given up, is not built again for each of many fixes."""
     built: list[str] = []
     build = Overlay.build
     monkeypatch.setattr(overlay_run, "_MOST_STEPS", 2_000)
-    monkeypatch.setattr(f"nodelint.lint.proven_fixes.{limit}", 100)
+    monkeypatch.setattr(f"nodelint.lint.proven_fixes.{limit}", 20)
     monkeypatch.setattr(Overlay, "build", lambda overlay: (built.append(overlay.folder), build(overlay)))
     wrong = [f"key: {key}, operator: In, values: [{value}]" for key, value in _WRONG.items()]
     files = {f"o{n}/kustomization.yaml": f"{_KUSTOMIZE}resources: [../base]\n" for n in range(20)}

@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nodelint.text import Source
 
@@ -43,8 +43,12 @@ class BlockText(NamedTuple):
     """What stands between its braces; a module of GitHub has the source and version that the registry has for it."""
 
 
-def find_blocks(source: Source) -> Iterator[BlockText]:
+def find_blocks(source: Source) -> Sequence[BlockText]:
     """The blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
+    return source.once(find_blocks, lambda: tuple(_find_blocks(source)))
+
+
+def _find_blocks(source: Source) -> Iterator[BlockText]:
     at, text = 0, source.text
     while (begun := _BLOCK.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
         sort, label, name = begun.groups()
@@ -83,8 +87,12 @@ def _with_registry_source(body: str) -> str:
     return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
 
 
-def find_locals(source: Source) -> Iterator[str]:
+def find_locals(source: Source) -> Sequence[str]:
     """What stands between the braces of each block of locals."""
+    return source.once(find_locals, lambda: tuple(_find_locals(source)))
+
+
+def _find_locals(source: Source) -> Iterator[str]:
     for begun in _LOCALS.finditer(source.text):
         end = max(source.text.find("\n}", begun.end()), begun.end())
         yield source.text[begun.end() : end] if begun["line"] is None else begun["line"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -49,14 +50,23 @@ class TerraformBlocks:
                 found.setdefault(os.path.abspath(file.path), file)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
-        self._by_path: dict[str, list[BlockText]] = {}
-        for block in self.blocks:
-            self._by_path.setdefault(block.source.path, []).append(block)
-        self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}
+        self._by_path = {file.path: find_blocks(file) for file in self.files}
+        self._by_folder: dict[str, list[BlockText]] = {}
+        self._files_in: dict[str, list[Source]] = {}
+        self._by_address: dict[tuple[str, str], BlockText] = {}
+        for file in self.files:
+            folder = folder_of(file.path)
+            self._files_in.setdefault(folder, []).append(file)
+            self._by_folder.setdefault(folder, []).extend(find_blocks(file))
+            self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
 
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of a file."""
         return self._by_path.get(path, ())
+
+    def find_beside(self, path: str) -> Sequence[BlockText]:
+        """Return the blocks of a file and of those in its folder."""
+        return self._by_folder.get(folder_of(path), ())
 
     def find(self, reference: BlockReference) -> BlockText | None:
         """Return the block that a reference names; None if no file has it."""
@@ -108,20 +118,30 @@ class TerraformBlocks:
         return found.pop() if len(found) == 1 else None
 
     def _of_locals(self, name: str, folder: str) -> list[tuple[str, str]]:
-        files = (file for file in self.files if folder_of(file.path) == folder)
         return [
-            (value, file.path) for file in files for text in find_locals(file) for value in find_arguments(text, name)
+            (value, file.path)
+            for file in self._files_in.get(folder, ())
+            for text in find_locals(file)
+            for value in find_arguments(text, name)
         ]
 
     def _of_calls(self, name: str, folder: str) -> list[tuple[str, str]]:
         """The values that calls of a folder's module give one of its variables."""
-        found = []
+        return [
+            (value, block.source.path)
+            for block in self._calls_of.get(folder, ())
+            for value in find_arguments(block.text, name)[:1]
+        ]
+
+    @cached_property
+    def _calls_of(self) -> dict[str, list[BlockText]]:
+        """The calls of modules of the repository, by the folder that they name."""
+        found: dict[str, list[BlockText]] = {}
         for block in self.blocks:
             source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
-            if source is None or not source[1].startswith("."):
-                continue
-            if os.path.normpath(os.path.join(folder_of(block.source.path), source[1])) == folder:
-                found += [(value, block.source.path) for value in find_arguments(block.text, name)[:1]]
+            if source is not None and source[1].startswith("."):
+                folder = os.path.normpath(os.path.join(folder_of(block.source.path), source[1]))
+                found.setdefault(folder, []).append(block)
         return found
 
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
