@@ -103,7 +103,9 @@ class _Finder:
                 self._open(entry.value, block.start, block.end)
                 continue
             stop = min((key for key in keys if key > entry.key.start), default=self._reach(node))
-            printing = [at for at in self._printing_in(entry.key.end, stop) if self._printing[at] > self._column(node)]
+            printing = [
+                at for at in self._printing_in(entry.key.end, stop) if self._printing[at] > self._column(node)
+            ]
             if entry.value.start == entry.value.end and printing:
                 self._open(entry.value, printing[0], stop)
                 continue

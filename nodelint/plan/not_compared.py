@@ -50,7 +50,9 @@ def unread_places(
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join(sides[number].root, "")
         unjudged = list(list_unjudged(report))
-        compared = _list_compared_lines(sides[number]) if any(row[0].endswith(TABLE.endings) for row in unjudged) else ()
+        compared = (
+            _list_compared_lines(sides[number]) if any(row[0].endswith(TABLE.endings) for row in unjudged) else ()
+        )
         for path, line, label, message in unjudged:
             if (path, message) in gap_places or (path, line) in compared:
                 continue

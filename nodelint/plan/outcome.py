@@ -270,17 +270,16 @@ class Plan(NamedTuple):
 
     def with_places(self, places: Sequence[Gap]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""
-        changed: dict[tuple[str, str] | int, Gap] = {
-            (place.subject, span_of(place.at).source.path): place for place in places if place.decides
-        }
+        changed = {(place.subject, span_of(place.at).source.path): place for place in places if place.decides}
         of_objects = {id(place.object): place for place in places if place.decides and place.object is not None}
-        changed |= of_objects
-        changed |= {id(pair.old): of_objects[id(pair.new)] for pair in self.classes if id(pair.new) in of_objects}
+        of_objects |= {id(pair.old): of_objects[id(pair.new)] for pair in self.classes if id(pair.new) in of_objects}
 
         def attach(pool: PoolPlan) -> PoolPlan:
             if pool.uncompared is not None or pool.replaced != "none":
                 return pool
-            place = next((changed[key] for key in (*pool.labels, *pool.parts) if key in changed), None)
+            of_labels = (changed[label] for label in pool.labels if label in changed)
+            of_parts = (of_objects[part] for part in pool.parts if part in of_objects)
+            place = next(iter((*of_labels, *of_parts)), None)
             return pool._replace(uncompared=place) if place is not None else pool
 
         pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)

@@ -100,7 +100,7 @@ def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Reso
 
 
 def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:
-    """The requirements that can be read, and the places of those that hold a placeholder, or depend on a condition."""
+    """The requirements that can be read, and the places of those that hold a placeholder or depend on code."""
     lines, unread = [], []
     parts = list_open_parts(pool) or NO_OPEN_PARTS
     for line in pool.requirements:

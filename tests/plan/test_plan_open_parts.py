@@ -50,7 +50,8 @@ LOOKUP = '(lookup "v1" "ConfigMap" "a" "b").data'
 CHART = {
     "ARCHS": f"            - {{{{ {LOOKUP}.arch }}}}",
     "GROUPS": f"    {{{{- range {LOOKUP}.groups }}}}\n    - id: {{{{ . }}}}\n    {{{{- end }}}}",
-    "KUBELET": f"  {{{{- with {LOOKUP}.kubelet }}}}\n  kubelet:\n    {{{{- toYaml . | nindent 4 }}}}\n  {{{{- end }}}}",
+    "KUBELET": f"  {{{{- with {LOOKUP}.kubelet }}}}\n  kubelet:\n"
+    "    {{- toYaml . | nindent 4 }}\n  {{- end }}",
 }
 TEMPLATE = {
     "ARCHS": "%{ for arch in archs ~}\n            - ${arch}\n%{ endfor ~}",
