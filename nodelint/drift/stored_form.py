@@ -116,12 +116,12 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
 
 def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -> Any:
     if id(node) in parts.values:
-        return _written(parts.values[id(node)])
+        return _make_placeholder(parts.values[id(node)])
     if node.kind == "mapping":
         is_map = shape is not None and not shape.has_fields
         if is_map and (id(node) in parts.gaining or any(entry.name is None for entry in node.entries)):
             gained = parts.gaining.get(id(node))
-            return _written(node, *((gained,) if gained is not None else ()))
+            return _make_placeholder(node, *((gained,) if gained is not None else ()))
         return _mapping(node, shape, path, parts)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None
@@ -134,7 +134,7 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
     return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else whole(node.value)
 
 
-def _written(*places: Node | Span) -> Placeholder:
+def _make_placeholder(*places: Node | Span) -> Placeholder:
     """Return what stands for a value as it is written: two of the same code are the same."""
     return Placeholder(" ".join(" ".join(at.source.text[at.start : at.end] for at in places).split()))
 
@@ -154,7 +154,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts)
         elif child is not None and child.default:
             value[entry.name] = _default(child)
     if shape is not None and id(node) in parts.gaining:
-        further = _written(parts.gaining[id(node)])
+        further = _make_placeholder(parts.gaining[id(node)])
         value.update((name, further) for name in shape.names_of_release if name not in value)
     for name, child in shape.defaults if shape is not None else ():
         if name not in value:

@@ -26,7 +26,7 @@ class ApplyFolder(NamedTuple):
     fields: Mapping[str, Node]
 
 
-class AppliedFolder(NamedTuple):
+class FolderUse(NamedTuple):
     """A folder that an object applies: the name of the object, the absolute path of the folder, and its place."""
 
     name: str

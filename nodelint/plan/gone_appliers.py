@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from nodelint.plan.read_side import Read
 
 _MOST_NAMED = 3
+_KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization)\b")
 
 
 class _Applier(NamedTuple):
@@ -55,7 +58,7 @@ class _Places(NamedTuple):
 
 def find_gone_appliers(was: Read, new: Read) -> Iterator[Gap]:
     """Yield what is gone and applied objects that both sides have: the cluster may no longer get them."""
-    before = _list_appliers(was)
+    before = _list_appliers(was) if _may_apply(was) else []
     if not before:
         return
     after = {applier.key: applier for applier in _list_appliers(new)}
@@ -95,23 +98,36 @@ def _is_applied_still(before: _Places, after: _Places, appliers: Iterable[_Appli
     )
 
 
+def _may_apply(side: Read) -> bool:
+    """Whether a file of a side may hold what applies others: most have none, and need no form for it."""
+    for path in side.found.seen:
+        if os.path.basename(path) in TABLE.names:
+            return True
+        try:
+            if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def _list_appliers(side: Read) -> list[_Applier]:
     from nodelint.forms.lib.unread_inputs import UnreadInputs
 
     files = UnreadInputs(side.found.sources, side.found.seen, side.root)
     found = [
-        _Applier(applied.name, path_below(applied.folder, side.root), _shown(side, applied.at))
+        _Applier(applied.name, path_below(applied.folder, side.root), _show_place(side, applied.at))
         for row in TABLE.rows
         for applied in row.load().list_applied_folders(files)
     ]
     for path in sorted(side.found.seen):
         if os.path.basename(path) in TABLE.names:
             place = path_below(path, side.root)
-            found.append(_Applier(place.replace(os.sep, "/"), place, _shown(side, Span(Source(path, ""), 0, 0))))
+            found.append(_Applier(place.replace(os.sep, "/"), place, _show_place(side, Span(Source(path, ""), 0, 0))))
     return found
 
 
-def _shown(side: Read, at: Span) -> Span:
+def _show_place(side: Read, at: Span) -> Span:
     """A place as it is named in the repository, and not in the folder of a revision."""
     if side.above is None:
         return at

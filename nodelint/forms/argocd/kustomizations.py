@@ -13,7 +13,7 @@ from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
-from nodelint.forms.requests import AppliedFolder, ApplyFolder
+from nodelint.forms.requests import ApplyFolder, FolderUse
 from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
@@ -61,7 +61,7 @@ https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 """
 
 
-def list_applied_folders(files: UnreadInputs) -> Iterator[AppliedFolder]:
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """The folders of the sources of Applications, and of those that sets of them make."""
     for path in files.paths:
         source = files.read(path) if path.endswith((".yaml", ".yml")) else None
@@ -75,4 +75,4 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[AppliedFolder]:
                 if folder:
                     name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
                     places = [os.path.normpath(os.path.join(top, folder.lstrip("/"))) for top in tops]
-                    yield AppliedFolder(name, next(filter(gate.is_folder, places), places[0]), span_of(root))
+                    yield FolderUse(name, next(filter(gate.is_folder, places), places[0]), span_of(root))

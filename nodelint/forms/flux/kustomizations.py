@@ -24,7 +24,7 @@ from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built, LedEdits, lead_through
-from nodelint.forms.requests import AppliedFolder, ApplyFolder
+from nodelint.forms.requests import ApplyFolder, FolderUse
 from nodelint.model.finding import Edit, Withheld, span_of
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
@@ -372,9 +372,9 @@ def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Buil
     )
 
 
-def list_applied_folders(files: UnreadInputs) -> Iterator[AppliedFolder]:
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """The folders of Kustomizations, but for those of which objects stay in the cluster."""
     for root in _list_objects([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), _find_folder(root)
         if folder is not None and (prune is None or prune.value is not False):
-            yield AppliedFolder(f"Kustomization {text_of(root.find('metadata', 'name'))}", folder, span_of(root))
+            yield FolderUse(f"Kustomization {text_of(root.find('metadata', 'name'))}", folder, span_of(root))
