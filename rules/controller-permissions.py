@@ -321,7 +321,7 @@ _WITHOUT_PASS_ROLE = frozenset(
     }
 )
 """Policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
-_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]*karpenter")
+_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
@@ -331,7 +331,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
         if not _ACCOUNT.search(block.text):
             continue
         if block.address.startswith("module.") and "role_policy_arns" in block.text:
-            given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\]]*)\]", block.text)
+            given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\][]*)\]", block.text)
             texts = [] if given is None or "policy_statements" in block.text else [given[1]]
         elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
             folder = os.path.dirname(source.path)

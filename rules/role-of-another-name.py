@@ -5,7 +5,7 @@ profile, and the class never becomes ready. Getting-started guides call it `Karp
 makes it by Terraform easily gives it a name without the cluster.
 
 The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a plain name, and nothing
-else that may make roles is to be seen (CloudFormation, modules that make roles for Karpenter). It is silent where
+else that may make roles stands in it (CloudFormation, modules that make roles for Karpenter). It is silent where
 a file of another kind, or a row of `aws-auth`, holds the name of the class's role.
 
 ```yaml bad
@@ -105,5 +105,12 @@ def _may_be(written: list[str], name: str) -> bool:
     """Whether the name of a role in Terraform, in which references may stand, can come to a text."""
     if not written or not written[0].startswith('"'):
         return True
-    parts = re.split(r"\$\{[^}]*\}", written[0].strip('"'))
-    return re.fullmatch(".*".join(map(re.escape, parts)), name) is not None
+    first, *others = re.split(r"\$\{[^{}]*\}", written[0].strip('"'))
+    if not others or not name.startswith(first) or not name.endswith(others[-1]):
+        return not others and name == first
+    at, end = len(first), len(name) - len(others[-1])
+    for part in others[:-1]:
+        at = name.find(part, at, end) + len(part)
+        if at < len(part):
+            return False
+    return at <= end

@@ -10,10 +10,19 @@ import os
 import sys
 
 from nodelint.base.budget import RUN, BudgetSpent
-from nodelint.commands._console import CLEAN, FOUND, INTERRUPTED, UNHEARD, say, stop, unusable, watch_progress
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.commands._console import (
+    CLEAN,
+    FOUND,
+    INTERRUPTED,
+    UNHEARD,
+    echo_file,
+    say,
+    stop,
+    unusable,
+    watch_progress,
+)
 from nodelint.files.kept_contents import file_contents
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -172,11 +181,13 @@ def discovered(
     also: str | None = None,
     known: Mapping[bytes, Source] | None = None,
     named: str | None = None,
+    filtering: bool = False,
 ) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many.
 
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
-    `discover`, `named` the name of the file that standard input stands for.
+    `discover`, `named` the name of the file that standard input stands for. With `filtering` standard output takes
+    what standard input brought even if the run ends here.
     """
     from nodelint.files.discover import discover
 
@@ -186,7 +197,7 @@ def discovered(
         say("reading manifests from standard input; end it with Ctrl-D")
     line = watch_progress()
     if line is None:
-        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named)
+        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named, filtering)
 
     def tell(count: int) -> None:
         if count % 100 == 0:
@@ -194,10 +205,10 @@ def discovered(
 
     found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
     line.clear()
-    return _take_stdin(found, named)
+    return _take_stdin(found, named, filtering)
 
 
-def _take_stdin(found: Discovery, named: str | None) -> Discovery:
+def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
     """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
 
     An editor, which names the file, may well hold an empty one.
@@ -212,7 +223,11 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
     piped = next((source for source in found.sources if source.path == "-"), None)
-    _refuse_failed_pipe(found.stdin, piped)
+    reason = _explain_failed_pipe(found.stdin, piped)
+    if reason is not None:
+        if filtering:
+            echo_file(found.stdin)
+        stop(reason)
     from nodelint.text.joined_files import find_joined_line
 
     line = find_joined_line(piped) if piped is not None else None
@@ -222,18 +237,17 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
     return found
 
 
-def _refuse_failed_pipe(data: bytes, piped: Source | None) -> None:
-    """End the run if standard input holds no object of Kubernetes, or an error of kubectl between its objects."""
+def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
+    """Return why standard input holds no object of Kubernetes, or not all: an error of kubectl stands in it."""
     import re
 
     from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects
 
     if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-        stop(f"standard input holds no Kubernetes object: {explain_missing_objects(text)}")
+        return f"standard input holds no Kubernetes object: {explain_missing_objects(text)}"
     failure = explain_failure(piped.text) if piped is not None and piped.problems else None
-    if failure is not None:
-        stop(f"not all objects are on standard input: {failure}")
+    return None if failure is None else f"not all objects are on standard input: {failure}"
 
 
 def stop_where_none_is_there(*paths: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from nodelint import __version__
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import now
 from nodelint.commands._console import say, stop, watch_progress
 from nodelint.ec2 import cache

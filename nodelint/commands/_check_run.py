@@ -7,6 +7,7 @@ import sys
 
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, say_unknown, settings_of, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
@@ -15,8 +16,6 @@ from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import PAIR, counted, say_nothing
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +72,8 @@ def check(
         _show_settings(flags)
     paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
-    found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
+    found = discovered(paths or (".",), settings, named=stdin_filename, filtering=writing)
     words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
     words = words._replace(statistics=statistics, show_fixes=show_fixes)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)

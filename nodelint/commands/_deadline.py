@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import stop
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import say, stop
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

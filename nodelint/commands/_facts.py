@@ -6,12 +6,11 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import now
 from nodelint.commands._console import stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._shell_completion import files
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._output import FIT_FORMATS, FORMATS, PLAN_FORMATS, Output
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ import sys
 
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, say_switched_off, session_of, settings_over_paths
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
@@ -14,8 +15,6 @@ from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import give_out, outputs_of
 from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set

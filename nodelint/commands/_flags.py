@@ -7,9 +7,8 @@ None, False or empty, and what is None is left to the configuration (`commands.s
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import stop
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

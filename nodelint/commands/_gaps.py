@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import say
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,11 +6,11 @@ import json
 import os
 import re
 from importlib.metadata import distributions
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from nodelint import __version__
 from nodelint.base import project
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits.formatting import scalar
 
 if TYPE_CHECKING:

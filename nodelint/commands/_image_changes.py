@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, now, session_of, settings_of, unread, unreadable
 from nodelint.model.documents import objects
 from nodelint.report.snapshot import SnapshotDifference

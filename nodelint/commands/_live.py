@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import say, stop
 from nodelint.commands._shell_completion import files
 from nodelint.files.safe_read import error_reason

@@ -6,12 +6,11 @@ import os
 
 from nodelint.base.printable import escaped_json, screened
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import today
 from nodelint.commands._console import echo, echo_json, stop
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import error_reason, repository
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     discovered,
     misread,
@@ -23,8 +24,6 @@ from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import count_as_repositories
 from nodelint.plan.read_side import Read, is_lost, read_side, root_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

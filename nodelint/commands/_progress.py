@@ -6,7 +6,7 @@ import os
 from functools import cache
 from time import monotonic
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

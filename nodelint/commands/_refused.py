@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import echo
 from nodelint.commands._terminal import look
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

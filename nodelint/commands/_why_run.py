@@ -7,6 +7,7 @@ import sys
 
 from nodelint.base.printable import escaped_json
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, now, session_of, settings_of, unreadable
 from nodelint.commands._console import CLEAN, UNUSABLE, echo, say, stop
 from nodelint.commands._dumps import ask_cluster, read_texts_of
@@ -15,8 +16,6 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._gaps import say_gaps
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, settings_over_paths, unreadable, versions
 from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
 from nodelint.commands._facts import facts_options

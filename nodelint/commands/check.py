@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import versions
 from nodelint.commands._check_run import check
 from nodelint.commands._deadline import timeout_option

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     discovered,
     exclude,

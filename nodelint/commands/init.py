@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from nodelint.base import project
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.files.gate import read_bounded

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from nodelint.base.printable import screened
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     discovered,
     exclude,

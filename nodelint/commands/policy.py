@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import config_options, session_of, settings_of
 from nodelint.commands._console import echo, stop
 from nodelint.commands._help import GroupedCommand, WordChoice

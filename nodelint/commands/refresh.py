@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
 from nodelint import __version__
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, exclude, now, settings_over_paths, unread, unreadable, versions
 from nodelint.commands._console import CLEAN, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import config_options, output_format, session_of, settings_of
 from nodelint.commands._console import echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import exclude, include, now, output_format, versions
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_fitted, echo_json, stop
 from nodelint.commands._help import WholeHelp

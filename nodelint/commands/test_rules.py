@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import session_of, settings_of
 from nodelint.commands._console import CLEAN, FOUND, echo, stop
 from nodelint.commands._help import GroupedCommand

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, exclude, output_format, settings_of, unread, unreadable, versions
 from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_options

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import config_options, discovered, exclude, include, settings_over_paths, unread, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._deadline import timeout_option

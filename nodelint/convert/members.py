@@ -18,6 +18,7 @@ from nodelint.convert.migrate import (
     plain_with_placeholders,
     same,
 )
+from nodelint.convert.placeholders import hold_placeholders
 from nodelint.convert.relations import is_class, is_old
 from nodelint.convert.retired import node_template, provisioner
 from nodelint.convert.rewrite import Draft, EntryLines, Path, edits_between
@@ -103,6 +104,7 @@ def together(of_object: Object, members: list[Member]) -> Conversion:
             draft.comment(("spec", f"{name}Terms"), comments)
         if not moves_text and _expressions(draft.node) != _expressions(member.obj.node):
             raise Blocked("an expression of HCL would have to move: convert it by hand")
+        hold_placeholders([other.obj.node for other in members], draft.node)
         drafts[key] = (member.obj, draft.text)
         if member.obj is of_object:
             notes += [note for note in migration.notes if note not in notes]

@@ -18,9 +18,19 @@ Plain = dict[str, Any]
 
 
 class PlaceholderText(str):
-    """A scalar that holds a placeholder, as it is written, quotes left out."""
+    """A scalar that holds a placeholder, as it is written, quotes left out; `written` has them.
 
-    __slots__ = ()
+    `written` is None for a text that nodelint made of another, and for one that depends on its indent.
+    """
+
+    __slots__ = ("written",)
+    written: str | None
+
+    def __new__(cls, text: str, written: str | None = None) -> PlaceholderText:
+        """Return the text, which stands as `written`."""
+        made = super().__new__(cls, text)
+        made.written = written
+        return made
 
 
 class Blocked(Exception):
@@ -50,13 +60,15 @@ def plain_with_placeholders(node: Node) -> Any:
     """Return a node's plain value, in which placeholders are `PlaceholderText`."""
     if node.kind == "mapping":
         return {
-            (entry.key.text if entry.name is None else entry.name): plain_with_placeholders(entry.value)
+            (
+                PlaceholderText(entry.key.text, entry.key.text) if entry.name is None else entry.name
+            ): plain_with_placeholders(entry.value)
             for entry in node.entries
         }
     if node.kind == "sequence":
         return [plain_with_placeholders(item) for item in node.items]
     if node.value is UNKNOWN:
-        return PlaceholderText(node.unquoted)
+        return PlaceholderText(node.unquoted, None if node.style in ("literal", "folded") else node.text)
     return node.plain()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from nodelint import edits
 from nodelint.base.tuples import NamedTuple
 from nodelint.convert.migrate import Blocked, PlaceholderText, plain_with_placeholders, same
-from nodelint.edits.formatting import column
+from nodelint.edits.formatting import MovedScalar, column
 from nodelint.edits.line_diff import opcodes
 from nodelint.model.finding import Edit
 from nodelint.text import Source, SourceText
@@ -378,12 +378,14 @@ def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a plain value as the edits take it: a placeholder is a text like any other."""
+    """Return a plain value as the edits take it: a placeholder stands as it did, quotes and all."""
     if isinstance(value, dict):
-        return {key: _plain_value(part) for key, part in value.items()}
+        return {_plain_value(key): _plain_value(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_plain_value(part) for part in value]
-    return str(value) if isinstance(value, PlaceholderText) else value
+    if isinstance(value, PlaceholderText):
+        return str(value) if value.written is None else MovedScalar(value.written)
+    return value
 
 
 def _lines(text: str) -> list[str]:

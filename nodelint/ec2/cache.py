@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import AwsFacts, moment
 from nodelint.ec2.snapshot import (
     Answer,
@@ -26,8 +27,6 @@ from nodelint.files import safe_read
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, repository
 from nodelint.model.fact_kinds import FACT_KINDS, PRICE_KINDS, FactKind
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

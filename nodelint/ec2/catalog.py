@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, table
 from nodelint.ec2.catalog_prices import CatalogPrices, RegionPrices
 from nodelint.ec2.catalog_resources import CatalogResources
@@ -30,8 +31,6 @@ from nodelint.model.keys import (
 )
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement, well_known_since
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

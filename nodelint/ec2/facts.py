@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.snapshot import (
     Answer,
     CapacityReservation,
@@ -27,8 +28,6 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import PRICE_KINDS, FactKind
 from nodelint.model.messages import short
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.snapshot import Row, Snapshot
 from nodelint.model.keys import BANDWIDTH
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar

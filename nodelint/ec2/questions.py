@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
@@ -17,8 +18,6 @@ from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -16,6 +16,13 @@ from nodelint.text.yaml.scalars import reads_as_text
 
 Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
 
+
+class MovedScalar(str):
+    """The characters of a scalar, quotes and all: what a placeholder in it prints may bring quotes of its own."""
+
+    __slots__ = ()
+
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
 """A text of these characters that begins with a letter is safe wherever it reads as a text."""
 # A conservative choice of what every YAML 1.1 and 1.2 reader takes for a text.
@@ -63,6 +70,8 @@ def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fal
     """Return a scalar in a quote style; `fallback` is the style where plain would be read as something else."""
     if value is None:
         return "null"
+    if isinstance(value, MovedScalar):
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -248,7 +257,7 @@ class Writer:
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
         """Return the lines of a value that begins behind its key or dash; more than one for a literal text alone."""
         if isinstance(value, str):
-            literal = self.literal(value, indent)
+            literal = None if isinstance(value, MovedScalar) else self.literal(value, indent)
             return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
         if isinstance(value, Mapping | Sequence):
             return [self.flow(value, model)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
@@ -21,8 +22,6 @@ from nodelint.fit.tree import Tree, WorkloadFit
 from nodelint.model.keys import CAPACITY_TYPE, CPU, MEMORY
 from nodelint.model.messages import counted
 from nodelint.model.money import dollars
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.ec2.type_set import TypeSet

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import ANTI_AFFINITY, TopologyKey
 from nodelint.fit.pods import Pod
@@ -187,8 +188,6 @@ def counts_itself(workload: Workload, topology: TopologyKey) -> bool:
     own = {entry.name: entry.value.value for entry in labels.entries}
     return all(own.get(entry.name) == entry.value.value for entry in wanted.entries)
 
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.verdict import PoolVerdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import LabelExpression
@@ -259,8 +260,6 @@ def _say_line(line: LineEffect) -> str:
     values = f" [{', '.join(map(short, line.values[:5]))}{more}]" if line.values else ""
     return f"`{short(line.key)} {line.operator}{values}`"
 
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.volumes import VolumePlace

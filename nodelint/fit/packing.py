@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.crowding import counts_itself, domains_of_pools
 from nodelint.fit.ignored import HOSTNAME, requirements_of
@@ -24,8 +25,6 @@ from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirement, Requirements, normalize
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.pod_terms import (
     AFFINITY,
     ANTI_AFFINITY,
@@ -27,8 +28,6 @@ from nodelint.model.gap import Gap
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
@@ -21,8 +22,6 @@ from nodelint.model.providers import karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources

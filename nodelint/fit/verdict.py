@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pod_terms import SPREAD, HostPort, LabelExpression, Term, Toleration, TopologyKey
@@ -26,8 +27,6 @@ from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built, put_in_place
 from nodelint.model.gap import Gap
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

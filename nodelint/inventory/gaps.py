@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import Span
 from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,12 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.files.discover import Discovery

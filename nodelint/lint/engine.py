@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.globs import Globs
 from nodelint.lint.judging import (
     MAX_FINDINGS,
@@ -26,8 +27,6 @@ from nodelint.rule.classification import GROUPS, PROFILES, Group
 from nodelint.rule.definition import Rule
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built

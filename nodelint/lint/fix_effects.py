@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory import Inventory
 from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
@@ -18,8 +19,6 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.results import Result
@@ -61,8 +60,8 @@ class Tried(NamedTuple):
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
     finding of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
-    the clusters get. `unread` are the paths of files that can no longer be read, `context_sources` the files that are
-    read for context.
+    the clusters get. `unread` says what can no longer be read: files, what is built of them, and objects of these;
+    `context_sources` are the files that are read for context.
     """
 
     inventory: Inventory
@@ -106,6 +105,8 @@ class Trials:
         self.inventory = inventory
         self._build = build
         self._texts = {_text_key(text, n): text for text, n in _numbered(inventory.sources)}
+        self._faults = _count_faults(inventory)
+        self._built = {text.path for built in inventory.built for text in built.texts}
 
     def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
         """Make edits, build anew what they change, and judge what reads it.
@@ -123,9 +124,12 @@ class Trials:
         context_sources = [edited(source) for source in self.request.context_sources]
         both = zip((*self.sources, *self.request.context_sources), (*sources, *context_sources), strict=True)
         renewed = [(old, new) for old, new in both if old is not new]
-        unread = [new.path for old, new in renewed if _reads_less(old, new)]
-        inventory = self._build(sources)
+        unread = [_NO_FILE for old, new in renewed if _reads_less(old, new)]
+        with _KeptAsides(self.sources):
+            inventory = self._build(sources)
+            unread += [f"what is built of `{path}` could no longer be read" for path in self._list_misread(inventory)]
         changed = self._find_changed(inventory, renewed)
+        unread += _list_gone(inventory, changed)
         requested = self._readers(inventory, context_sources, changed, [new for _, new in renewed])
         names = {name_of(change.new): change.name for change in changed if change.new is not None}
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
@@ -160,6 +164,15 @@ class Trials:
             if id(old) in context_sources:
                 found += _compare(old, new)
         return found
+
+    def _list_misread(self, inventory: Inventory) -> list[str]:
+        """The paths of texts, and of what is built of them, of which less can be read than at first."""
+        found = {path for path, faults in _count_faults(inventory).items() if faults > self._faults[path]}
+        gone = self._built.difference(text.path for built in inventory.built for text in built.texts)
+        if gone:  # what holds nothing to fill in any more is no longer built
+            plain = {file.path for file in inventory.files if not any(mark in file.text for mark in _FILLED_IN)}
+            found |= gone - plain
+        return sorted(found)
 
     def _readers(
         self,
@@ -264,6 +277,49 @@ def _text_key(text: Source, number: int) -> tuple[object, ...]:
 
 def _reads_less(old: Source, new: Source) -> bool:
     return len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside)
+
+
+_FILLED_IN = ("{{", "${", "%{")
+"""What a file holds that is built with values."""
+
+_NO_FILE = "the file could no longer be read"
+
+
+class _KeptAsides:
+    """While files are built for a trial: what is set aside in those that have no edits is of that trial alone."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._counts = [(source, len(source.set_aside)) for source in sources]
+
+    def __enter__(self) -> None:
+        """Nothing is done before."""
+
+    def __exit__(self, *_error: object) -> None:
+        for source, count in self._counts:
+            del source.set_aside[count:]
+
+
+def _count_faults(inventory: Inventory) -> Counter[str]:
+    """What cannot be read of each file, and of what is built of it: of several texts of one path, the most."""
+    found: Counter[str] = Counter()
+    for text in (*inventory.files, *(text for built in inventory.built for text in built.texts)):
+        if text.problems or text.set_aside:
+            found[text.path] = max(found[text.path], len(text.problems) + len(text.set_aside))
+    for built in inventory.built:
+        if built.problems:
+            found[built.source.path] += len(built.problems)
+    return found
+
+
+def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[str]:
+    """The objects that have no successor, and are in no other text of the same path: variants may become one."""
+    gone = [change.old for change in changed if change.new is None and change.old is not None]
+    if not gone:
+        return []
+    paths = {obj.source.path for obj in gone}
+    texts = [text for text in inventory.sources if text.path in paths]
+    left = {(text.path, name_of(obj)) for text in texts for obj in objects(text, foreign=True, more=True)}
+    return [f"{obj.label} would be gone" for obj in gone if (obj.source.path, name_of(obj)) not in left]
 
 
 def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.recording_context import Answers, Beginning, Question, RecordingContext
 from nodelint.lint.results import Result, RuleOutput, drop_superseded
 from nodelint.model.finding import Edit, Finding, Span
@@ -18,8 +19,6 @@ from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.rule.context import Context
 from nodelint.text.incremental import Moved
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

@@ -8,6 +8,7 @@ from functools import cache
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.release_results import downgrade_severity, point_to_statements
@@ -25,8 +26,6 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, former_names, load_check
 from nodelint.rule.target import Target
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.incremental import ResultCache, ResultCaches

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects

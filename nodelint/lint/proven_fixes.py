@@ -220,8 +220,8 @@ class _Run:
             return
         for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
             own = [mark for mark in bad if mark[1] in offer.names] or bad
-            text = _describe(own[0], tried) if own else "a file that can no longer be read"
-            self._beside[offer.edits] = f"once the other fixes are made as well, there is {text}"
+            text = f"there is {_describe(own[0], tried)}" if own else tried.unread[0]
+            self._beside[offer.edits] = f"once the other fixes are made as well, {text}"
             if own and _is_lesser(offer, own, tried):
                 self._prover.following.update(own)
 
@@ -324,7 +324,7 @@ def _describe(mark: Mark, tried: Tried) -> str:
 def _withhold(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
-        return Withheld("not-editable", detail="the file could no longer be read")
+        return Withheld("not-editable", detail=tried.unread[0])
     mark = next((mark for mark in bad if mark not in offer.wants), bad[0])
     result = tried.first[mark]
     text = _describe(mark, tried)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
 from nodelint.rule.context import Context
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

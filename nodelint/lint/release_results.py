@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
 from nodelint.model.early_releases import lacks
 from nodelint.model.finding import Also, Finding, Span
 from nodelint.model.manifest import Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.evidence import Evidence

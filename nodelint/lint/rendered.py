@@ -6,9 +6,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import (

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model import messages
 from nodelint.model.finding import (
     SEVERITIES,
@@ -30,8 +31,6 @@ from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.model.span_index import SpanIndex
 from nodelint.rule.definition import Rule
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import CodeType, FunctionType
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.rule.definition import Rule, is_loaded, load_check
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, RequirementLine
 from nodelint.model.quantities import ONE, billionths, quantity_of
 from nodelint.model.requirement import well_known
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.manifest import Object

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
 from nodelint.model.finding import Also, Span, Withheld, label_of
 from nodelint.text import Node

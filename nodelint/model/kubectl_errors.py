@@ -20,7 +20,7 @@ _REMEDIES = (
         "your user needs get and list on nodepools.karpenter.sh and ec2nodeclasses.karpenter.k8s.aws",
     ),
     (
-        r"Unauthorized|must be logged in|credentials|token .*expired|getting credentials",
+        r"Unauthorized|must be logged in|credentials|token\b.{0,80}\bexpired",
         "log in to the cluster again, such as by `aws sso login` or `aws eks update-kubeconfig`",
     ),
     (
@@ -29,7 +29,7 @@ _REMEDIES = (
     ),
     (r"\(NotFound\)", "see whether the name and the namespace (`-n`) are right"),
 )
-_TABLE = re.compile(r"\s*(?:NAMESPACE +)?NAME +[A-Z -]*\bAGE\b")
+_TABLE = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z][A-Z -]{0,500}\bAGE\b")
 _FAILED_READ = re.compile(
     r"(?:Unable to connect to the server|The connection to the server )"
     r"|Error from server (?:\(NotFound\)"
@@ -43,7 +43,7 @@ def explain_missing_objects(text: str) -> str:
     failure = explain_failure(text)
     if failure is not None:
         return failure
-    if _TABLE.match(text):
+    if _TABLE.match(text.lstrip()):
         return "it is a table: add `-o yaml` to `kubectl get`"
     if text.startswith("No resources found"):
         return "the cluster has none: add `-A` or another `-n`, and `-o yaml`"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.plan.reasons import Reason
 from nodelint.plan.values import ValueChange
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
@@ -16,8 +17,6 @@ from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of as read_text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

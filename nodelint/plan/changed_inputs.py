@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
@@ -10,8 +11,6 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.open_parts import NO_OPEN_PARTS
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import UNKNOWN, Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

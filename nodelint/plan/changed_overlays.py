@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,6 +6,7 @@ import os
 
 from nodelint.apiserver import Schemas
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
@@ -13,8 +14,6 @@ from nodelint.plan.read_side import Read, applied, renamed
 from nodelint.plan.reasons import absorbs
 from nodelint.plan.releases import StatedLines, karpenter_moves, kubernetes_move
 from nodelint.plan.sides import Side
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

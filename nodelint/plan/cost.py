@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.cost import FleetCost

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.plan.outcome import ClassPlan, PoolPlan
 from nodelint.plan.planner import ALL_READ, Planner
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,6 +9,7 @@ disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), sta
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift import go_values
 from nodelint.drift.budgets import describe_budget, inside, typical_week
 from nodelint.drift.stored_form import Placeholder, placeholder_text
@@ -17,8 +18,6 @@ from nodelint.model.messages import counted
 from nodelint.model.quantities import billionths
 from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

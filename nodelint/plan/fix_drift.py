@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.apiserver import Schemas
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.documents import objects
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -11,8 +12,6 @@ from nodelint.plan.matching import written_name
 from nodelint.plan.outcome import PlanOptions, PoolPlan
 from nodelint.plan.refusals import why_never_stored
 from nodelint.plan.sides import Side
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

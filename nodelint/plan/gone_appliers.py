@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
@@ -13,8 +14,6 @@ from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

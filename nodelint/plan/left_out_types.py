@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.labels import natural
 from nodelint.model.releases import behaves
 from nodelint.plan.coverage import joined
@@ -16,8 +17,6 @@ from nodelint.plan.stops import find_stop
 from nodelint.plan.values import ValueChange
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

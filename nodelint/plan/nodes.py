@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashes import version_annotation
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.requirement import Requirement, Requirements
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, Literal

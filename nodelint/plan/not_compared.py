@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
@@ -15,8 +16,6 @@ from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.uncompared import uncompared
 from nodelint.plan.values_elsewhere import list_unread_releases
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

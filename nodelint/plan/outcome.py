@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import NOTHING
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
@@ -36,8 +37,6 @@ from nodelint.plan.verdict import Classes, Sides, class_verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve import resolve
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.placeholder_names import canonical_code
@@ -13,8 +14,6 @@ from nodelint.plan.refusals import find_refusal, refusals
 from nodelint.plan.stops import LaunchStop, find_stop
 from nodelint.plan.uncompared import is_known
 from nodelint.plan.verdict import Sides, verdict
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift import Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
 from nodelint.model.releases import RELEASES, behaves
@@ -10,8 +11,6 @@ from nodelint.plan.effects import Stored, effects_of, read_settings
 from nodelint.plan.nodes import Wanted, fates, requirements_of
 from nodelint.plan.refusals import why_never_stored
 from nodelint.plan.uncompared import is_known
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

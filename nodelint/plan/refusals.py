@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from nodelint.apiserver import find_faults
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.karpenter.controller import find_launch_blocker
 from nodelint.model.releases import releases_match
 from nodelint.text import UNKNOWN
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.drift.hashes import version
 from nodelint.files.gate import gate
@@ -11,8 +12,6 @@ from nodelint.model.folders import path_below
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import OLDEST, releases_match
 from nodelint.plan.outcome import ReleaseMove
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

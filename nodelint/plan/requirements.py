@@ -10,6 +10,7 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
 from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.labels import slips_among
@@ -20,8 +21,6 @@ from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.plan.coverage import joined
 from nodelint.plan.values import json_value
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,10 @@ Nothing is said without the cluster's objects, and of each question only what th
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
 from nodelint.fit.pod_terms import Toleration
 from nodelint.model.messages import counted
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

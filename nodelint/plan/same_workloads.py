@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.git.git_revision import OF_OTHERS
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.plan.twins import is_plain, is_whole
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

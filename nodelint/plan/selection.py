@@ -8,10 +8,9 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import parse_alias
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

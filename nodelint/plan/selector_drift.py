@@ -5,11 +5,10 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.type_set import union
 from nodelint.karpenter.selectors import groups_of, reservations_of, subnets_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts

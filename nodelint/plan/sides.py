@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
@@ -14,8 +15,6 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text.missing import text_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.images import first_for, version_order
 from nodelint.karpenter.resolve import limits, switched_off, within
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution

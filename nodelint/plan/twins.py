@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory import Inventory
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,6 +6,7 @@ import os
 import re
 from functools import cached_property
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 from nodelint.forms.registry import TABLE
@@ -16,8 +17,6 @@ from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
 from nodelint.text.syntax_errors import SyntaxProblem
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import placeholder_text
 from nodelint.model.messages import short
 from nodelint.model.requirement import OPERATORS
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
@@ -12,8 +13,6 @@ from nodelint.model.gap import Gap
 from nodelint.plan.uncompared import codes_of, holds_unknown, uncompared
 from nodelint.plan.values import json_value
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -12,6 +12,7 @@ pkg/cloudprovider/drift.go@v1.14.1:44-81.
 from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.hashstructure import hash_of, render_path
@@ -30,8 +31,6 @@ from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.sides import keep_hop_limit
 from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.text import UnknownValue
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.finding import label_of, span_of, written_place
 from nodelint.plan.matching import match_objects, written_name
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

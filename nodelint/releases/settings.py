@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,12 +5,11 @@ Only this module prints them, because what could not be judged decides whether t
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import PAIR, say_nothing
 
 __all__ = ["NOTHING_CHECKED", "PAIR", "list_all_clears", "say_all_clear", "say_nothing"]
 
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection

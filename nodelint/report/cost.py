@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.cost import Bill, FleetCost, NodeCost, WorkloadCost
 from nodelint.model.messages import counted, short
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
@@ -12,8 +13,6 @@ from nodelint.model.quantities import ONE
 from nodelint.report.all_clear import say_all_clear
 from nodelint.report.layout import wrap
 from nodelint.report.locations import place_line
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

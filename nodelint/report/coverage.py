@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory.switched_off import list_switched_off
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, find_object_place, span_of, written_place
@@ -13,8 +14,6 @@ from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch, list_conditional, list_gaining
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.text import UNKNOWN
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

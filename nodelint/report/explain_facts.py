@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import AwsFacts, moment, span
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images import ImageSet, is_deprecated

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from nodelint.base.printable import printable, printable_lines
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.pods import add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
@@ -18,8 +19,6 @@ from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import counted
 from nodelint.report.all_clear import PAIR, say_nothing
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -13,6 +13,7 @@ from collections import Counter
 from html import escape
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.model.finding import SEVERITIES, span_of, written_place
 from nodelint.model.messages import counted
@@ -23,8 +24,6 @@ from nodelint.report.run_info import headline, shown_path
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PAGE, rule_page
 from nodelint.report.summary import summary_text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

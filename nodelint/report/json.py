@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
 from nodelint.report.style import cells, wrapped
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -6,14 +6,13 @@ from collections import Counter
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
 from nodelint.report.all_clear import say_all_clear
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.plan.cost import PlanCost, PoolCost, PriceBounds, not_known
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from html import escape
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.outcome import Findings
@@ -35,8 +36,6 @@ from nodelint.report.plan_blocks import (
 )
 from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.plan_text import price
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
 from nodelint.plan.outcome import Findings
 from nodelint.report.plan_blocks import headline, headline_of_plan
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,6 +9,7 @@ from html import escape
 from urllib.parse import quote
 
 from nodelint.base.printable import printable, screened, writable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
@@ -34,8 +35,6 @@ from nodelint.report.plan_blocks import (
     workload_headline,
 )
 from nodelint.report.plan_text import by_family, price
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.outcome import Findings
@@ -30,8 +31,6 @@ from nodelint.report.plan_blocks import (
     workload_headline,
 )
 from nodelint.report.style import fitted
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

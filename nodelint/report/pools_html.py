@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve.pool_overlap import turn
 from nodelint.model.finding import label_of
 from nodelint.model.keys import ARCH, CPU, MEMORY
@@ -20,8 +21,6 @@ from nodelint.report.locations import object_place, place_line
 from nodelint.report.plan_page import escaped, html_page, inline_code
 from nodelint.report.pools_page import POOLS_STYLE
 from nodelint.report.price_chart import SHAPES, Point, price_chart
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.cost import FleetCost

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.engine import Report
 from nodelint.model.evidence import NO_RELEASE
 from nodelint.model.finding import find_object_place
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.evidence import Evidence

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.report.style import TextStyle, cells, wrapped
 from nodelint.rule.classification import PROFILES, SUBJECTS
 from nodelint.rule.definition import Rule, source_link
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
 from nodelint.model.gap import Gap
@@ -15,8 +16,6 @@ from nodelint.report.all_clear import PAIR, say_all_clear, say_nothing
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
 from nodelint.report.skipped import unjudged_text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.settings import Settings
 from nodelint.lint.engine import Target
 from nodelint.model.finding import find_object_place, label_of
@@ -12,8 +13,6 @@ from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.text import SourceText
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen

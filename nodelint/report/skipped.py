@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.base.budget import is_spent
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import counted
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup

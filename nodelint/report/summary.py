@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
@@ -21,8 +22,6 @@ from nodelint.report.releases import (
     versions_text,
 )
 from nodelint.report.skipped import UNREADABLE, in_part_text, unjudged_text, unread_lines
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.report.plan_page import escaped, html_page
 from nodelint.report.why_words import (
     HEADS,
@@ -15,8 +16,6 @@ from nodelint.report.why_words import (
     title_of,
 )
 from nodelint.why.answer import Answers, NodeAnswer
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status

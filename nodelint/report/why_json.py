@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.why.answer import TITLES, Answers, NodeAnswer, NodeCause
 from nodelint.why.events import meanings
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
 from nodelint.report.style import PAGE, TextStyle, fitted, wrap_labelled, wrapped
 from nodelint.report.why_words import (
@@ -19,8 +20,6 @@ from nodelint.report.why_words import (
     title_of,
 )
 from nodelint.why.answer import Answers, NodeAnswer
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status

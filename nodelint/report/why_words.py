@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
 from nodelint.why.answer import TITLES, Answers, NodeAnswer, SuggestedChange
 from nodelint.why.events import meanings
 from nodelint.why.values import shown_time
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status

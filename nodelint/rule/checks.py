@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
 from nodelint.model.finding import SEVERITIES, Finding, Safety, Severity, span_of
 from nodelint.model.gap import Findings
 from nodelint.model.releases import releases_match
 from nodelint.model.span_index import SpanIndex
 from nodelint.rule.context import Context
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
 from nodelint.model.partial_objects import adds, supplies
 from nodelint.model.releases import NEWEST
 from nodelint.rule.object_relations import ObjectRelations
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

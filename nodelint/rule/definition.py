@@ -16,6 +16,7 @@ from functools import cache, cached_property, partial
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, shipped, table
 from nodelint.model import manifest
 from nodelint.model.finding import Safety, Severity
@@ -25,8 +26,6 @@ from nodelint.model.releases import Version, releases_match
 from nodelint.rule.classification import FIRST_VERSION, Group, Tag
 from nodelint.rule.context import Context
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind

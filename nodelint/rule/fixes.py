@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS, alias_families, alias_version_behind
@@ -41,8 +42,6 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
 from nodelint.text import UNKNOWN, Node
 from nodelint.text.placeholders import depth
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

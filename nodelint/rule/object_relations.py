@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.folders import folder_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.placeholder_names import by_code, namesakes_of
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.rule.clusters import NamelessClasses

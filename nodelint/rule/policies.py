@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import SEVERITIES, Finding, Severity
 from nodelint.model.gap import Findings, Skip
 from nodelint.model.keys import ARCH, FAMILY, SIZE

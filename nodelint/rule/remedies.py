@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_key, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
@@ -18,8 +19,6 @@ from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import short
 from nodelint.text import UNKNOWN, Node, reread, reread_document
 from nodelint.text.yaml.scalars import resolve
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.providers import by_class
 from nodelint.why.answer import NodeAnswer
 from nodelint.why.values import Plain, mapping, text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.providers import Provider

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.kubectl_errors import explain_failure
 from nodelint.text.yaml.held_yaml import hold
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.values import Plain, listed, mapping, text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

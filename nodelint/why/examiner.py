@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.messages import counted, short
 from nodelint.model.releases import Version
@@ -26,8 +27,6 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.releases import EMPTY_BY_COST, LABELS_ASKED_LATER, STATIC, methods
 from nodelint.why.state import NodeState
 from nodelint.why.values import Plain, later, length, mapping, moment, shown_length, shown_time, text, whole
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status

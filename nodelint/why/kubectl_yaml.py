@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

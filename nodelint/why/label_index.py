@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nodelint.base.tuples import Generic
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.why.constraints import Constraint
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeVar

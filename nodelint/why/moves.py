@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY
 from nodelint.why.constraints import Constraint
@@ -14,8 +15,6 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.rooms import FilledRooms
 from nodelint.why.shapes import Shape
 from nodelint.why.state import NodeState, node_label
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.fit.pod_terms import HostPort

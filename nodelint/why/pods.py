@@ -8,13 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
 from nodelint.fit.pod_terms import Toleration
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
 from nodelint.why.values import Plain, later, mapping, mappings, moment, text, texts
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.why.shapes import Shape

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE
@@ -18,8 +19,6 @@ from nodelint.model.requirement import Requirements, normalize
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 from nodelint.why.values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from datetime import datetime

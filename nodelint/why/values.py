@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.quantities import billionths
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

@@ -112,14 +112,16 @@ def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, e
 
 def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
     """By the schema, in the order of the file, each at its own place."""
-    text = "fail-onn: error\nignore: [x, 5]\nhelm: maybe\npolicies:\n  - {name: a, expr: x, on: Nodepool, foo: 1}\n"
+    text = (
+        "fail-onn: error\nignore: [x, 5]\npreview: maybe\npolicies:\n  - {name: a, expr: x, on: Nodepool, foo: 1}\n"
+    )
     path = write_config(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         load(path, {})
     assert [message.removeprefix(path) for message in caught.value.messages] == [
         ":1:1: unknown setting `fail-onn`, did you mean `fail-on`?",
         ":2:13: an item of `ignore` must be a string, not `5`; put it in quotes",
-        ":3:7: `helm` must be true or false, not `maybe`",
+        ":3:10: `preview` must be true or false, not `maybe`",
         ":5:5: `message` is missing",
         ":5:28: `on` is `Nodepool`, must be NodePool or EC2NodeClass",
         ":5:38: unknown setting `foo`; the known ones are name, on, expr, message, at, severity, group, bad, good",
@@ -157,9 +159,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "crds": "crds",
         "snapshot": "nodelint.snapshot.json",
         "region": "eu-central-1",
-        "kustomize": True,
         "respect-gitignore": False,
-        "helm": False,
         "preview": True,
     }
     assert set(values) == set(schema["properties"])

@@ -723,3 +723,56 @@ def test_expire_after_of_a_v1_pool_moves_with_its_comment() -> None:
     new = apply(sources["a.yaml"].text, settled(world[0], ("spec", "disruption", "expireAfter"), home))
     assert "      # no longer\n      expireAfter: 168h # a week\n" in new
     assert plain(new) == plain(POOL_V1)
+
+
+FLOW_POOL = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template: {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "web"}}}
+  disruption: {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s", "expireAfter": AGE}
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "${jsonencode(var.age)}",
+        "${yamlencode(var.age)}",
+        "${trimspace(file(var.age))}",
+        "{{ .Values.age | toJson }}",
+        "{{ toYaml .Values.age }}",
+        "{{ .Values.age | quote }}",
+        '{{ include "age" . }}',
+        '"${var.age}"',
+        "'{{ .Values.age }}h'",
+        "${AGE}",
+    ],
+)
+def test_a_placeholder_moves_as_it_is_written(written: str) -> None:
+    new = convert_file(FLOW_POOL.replace("AGE", written))
+    assert f"expireAfter: {written}}}" in new.replace('"expireAfter"', "expireAfter")
+    block = FLOW_POOL.replace('{"consolidationPolicy": "WhenEmpty"', "\n    consolidationPolicy: WhenEmpty")
+    block = block.replace(', "consolidateAfter": "30s", "expireAfter": AGE}', "\n    expireAfter: AGE")
+    new = convert_file(block.replace("AGE", written))  # out of a block, where other signs end a value
+    assert new.count(written) == 1
+    assert (written[0] in "\"'") == ("apiVersion: karpenter.sh/v1\n" in new)
+
+
+@pytest.mark.parametrize(
+    ("written", "converted"),
+    [
+        ("${TTL}", True),
+        ("{{ .Values.ttl }}", True),
+        ("{{ .Values.ttl | default 30 }}", True),
+        ("${jsonencode(var.ttl)}", False),
+        ("{{ .Values.ttl | quote }}", False),
+        ('{{ include "ttl" . }}', False),
+        ("${var.a}${var.b}", False),
+    ],
+)
+def test_a_unit_is_written_behind_a_value_alone(written: str, converted: bool) -> None:
+    new = convert_file(f"{BARE}  ttlSecondsUntilExpired: {written}\n")
+    assert ("apiVersion: karpenter.sh/v1\n" in new) == converted
+    assert (f"{written}s" in new) == converted

@@ -232,7 +232,8 @@ LIMITS = {
         triage/logs.py:_MOST_HELD triage/logs.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
         triage/kubectl_text.py:_MOST_BARE upgrade/findings.py:_MOST_TRIED
         forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
-        forms/terraform/nodes.py:_DEEPEST base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
+        forms/terraform/nodes.py:_DEEPEST forms/helm/deploy_tools.py:_DEEPEST
+        base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
         edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
         lint/fix_offers.py:_MOST_APART lint/fixes_together.py:_MOST lint/proven_fixes.py:_LARGEST_BUILT
         lint/proven_fixes.py:_MOST_STEPS

@@ -155,7 +155,7 @@ CLAIMS = [
     ),
     Claim(
         "unused-reservation",
-        "are never used",
+        "exclude `reserved`",
         f"{G6}---\n{nodeclass(RESERVED)}",
         f"{G6.replace('[on-demand]', '[reserved, on-demand]')}---\n{nodeclass(RESERVED)}",
         "1.6.0",
@@ -176,7 +176,7 @@ CLAIMS = [
     ),
     Claim(
         "unused-reservation",
-        "are never used",
+        "exclude `reserved`",
         f"{pool(requirements=(f'{FAMILY}[g6]', f'{CAPACITY}[spot]'))}---\n{nodeclass(RESERVED)}",
         f"{pool(requirements=(f'{FAMILY}[g6]', f'{CAPACITY}[reserved, spot]'))}---\n{nodeclass(RESERVED)}",
     ),

@@ -15,6 +15,7 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.releases import KubernetesVersion, target
 from nodelint.report import explain
+from nodelint.report.explain_json import explain_json
 from nodelint.report.json import check_json
 from nodelint.report.run_info import Run
 from nodelint.report.summary import summary_text
@@ -306,7 +307,7 @@ def _hold(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None
     pools = [o for o in contents if isinstance(o, NodePool) and served(o, aim.karpenter)]
     resolutions = [context.resolution(pool) for pool in pools]
     explain.explain_text(resolutions)
-    json.dumps(explain.explain_json(resolutions))
+    json.dumps(explain_json(resolutions))
 
 
 def _prints(report: Report) -> None:

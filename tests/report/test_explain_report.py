@@ -20,7 +20,8 @@ from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
-from nodelint.report.explain import explain_json, explain_text
+from nodelint.report.explain import explain_text
+from nodelint.report.explain_json import explain_json
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source

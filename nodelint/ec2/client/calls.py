@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.client.descriptions import NEVER_BLANK, READERS, OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import INVALID, REFUSED, MalformedAnswer
 from nodelint.ec2.client.price_lists import PRICE_READERS, price_request

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.client.descriptions import OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import MalformedAnswer
 from nodelint.ec2.snapshot import OnDemandPrice, Question, SpotPrice

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import read_json
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

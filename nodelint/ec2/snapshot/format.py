@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import read_json
 from nodelint.ec2.snapshot.records import (
     FORMAT,
@@ -33,8 +34,6 @@ from nodelint.ec2.snapshot.records import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.releases import Version
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

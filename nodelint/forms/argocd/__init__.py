@@ -7,7 +7,7 @@ list, git and matrix generators. Not known: what other generators bring, and plu
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -7,7 +7,7 @@ HelmRelease, with its values. Not known: what a Secret holds, and objects that a
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

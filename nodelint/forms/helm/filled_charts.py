@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
@@ -21,8 +22,6 @@ from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
 from nodelint.text.source import YAML_NAMES
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.helm.overlay_releases import OverlayRelease

@@ -6,7 +6,7 @@ each release that is installed. Not known: a helmfile that is a template (`.gotm
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

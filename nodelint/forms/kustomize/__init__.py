@@ -7,7 +7,7 @@ would fetch, plugins and functions that it would run; such an overlay is not bui
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.resources import Id, Resource, fits_labels, has_match, is_cluster_wide
 from nodelint.forms.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
 from nodelint.text import Node
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.base.budget import WorkBudget

@@ -6,11 +6,10 @@ import re
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.values import YamlTree, new_text
 from nodelint.text import Node, Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

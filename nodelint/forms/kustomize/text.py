@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.files import is_wanted
 from nodelint.forms.kustomize.values import YamlTree, read_name, written_text
 from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.yaml.scalars import reads_as_text
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

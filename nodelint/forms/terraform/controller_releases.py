@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.model.evidence import Evidence, match_chart, not_known, stated

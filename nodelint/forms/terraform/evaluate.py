@@ -6,9 +6,9 @@ Not known is a name without a value, what a function gives that is not read, any
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import WorkBudget
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import (

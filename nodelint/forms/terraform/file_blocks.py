@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.hcl import Text, Token
 from nodelint.forms.terraform.hclexpr import ExpressionReader
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression

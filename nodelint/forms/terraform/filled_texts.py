@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.given_up import give_up
 from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
@@ -151,7 +151,9 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
                 continue
             seen.add(mark)
             result = _read(source, filled)
-            if result is not None:
+            if result is None:
+                _say_broken(source, [0], _BROKEN_FILE)
+            else:
                 way = number, len(calls)
                 yield FilledText(source, result, filled, module.label, module.root, module.own, way)
     except BudgetSpent as limit:
@@ -178,9 +180,11 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
     for source, (known, filled) in zip(files, first, strict=True):
         if known != len(used):
             filled, _ = _fill(module, source, used)
+        file = module.modules.file(os.path.abspath(source.path))
+        starts = [block.start for block in file.blocks] if file is not None else []
         result = _read(source, filled)
         if result is None:
-            broken = _broken(source, filled)
+            broken = _broken(source, filled, starts)
             _say_broken(source, broken)
             filled, _ = _fill(module, source, used, broken)
             result = _read(source, filled)
@@ -189,15 +193,16 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
 
 
 _BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
+_BROKEN_FILE = "the file is no YAML once its values are filled in: it is judged as it is written"
 
 
-def _say_broken(source: Source, blocks: Iterable[int]) -> None:
+def _say_broken(source: Source, blocks: Iterable[int], reason: str = _BROKEN) -> None:
     """Record that the texts of these blocks are judged unrendered, because an input cannot be parsed."""
     for start in sorted(blocks):
         inside = (document.start for document in source.documents if document.root is not None)
         at = next((offset for offset in inside if offset >= start), None)
         if at is not None and all(aside.offset != at for aside in source.set_aside):
-            source.set_aside.append(SyntaxProblem(at, _BROKEN))
+            source.set_aside.append(SyntaxProblem(at, reason))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
@@ -237,19 +242,19 @@ def _read(source: Source, filled: Filled) -> Source | None:
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
-    aside = sum(aside.message != _BROKEN for aside in source.set_aside)
+    aside = sum(aside.message not in (_BROKEN, _BROKEN_FILE) for aside in source.set_aside)
     return None if bad > len(source.problems) + aside else result
 
 
-def _broken(source: Source, filled: Filled) -> frozenset[int]:
-    """Where the blocks begin that come to something that cannot be read."""
+def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> frozenset[int]:
+    """Where the blocks begin, of those that begin at `starts`, that come to something that cannot be read."""
     result = Source.from_text(source.path, filled.text, source.also)
     offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
     found = set()
-    starts = [segment.at for segment in filled.segments]
+    segments = [segment.at for segment in filled.segments]
     for offset in offsets:
-        at = max((n for n, start in enumerate(starts) if start <= offset), default=0)
-        place = filled.segments[at].start
-        begin = re.compile(r"(?m)^[a-z]+\b[^\n]*\{").finditer(source.text, 0, place + 1)
-        found.add(max((match.start() for match in begin), default=0))
+        at = max((n for n, start in enumerate(segments) if start <= offset), default=0)
+        within = filled.segments[at]
+        place = within.start if within.code is not None else within.start + offset - within.at
+        found.add(max((start for start in starts if start <= place), default=0))
     return frozenset(found)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
 from nodelint.base.kept import kept_by_text
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.hclstrings import string_end, unescape
 from nodelint.text.nodes import MappingEntry, Node, Scalar
 from nodelint.text.unknown_value import UNKNOWN

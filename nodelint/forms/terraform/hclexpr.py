@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from nodelint.base.kept import kept_by_text
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token
 from nodelint.forms.terraform.hclstrings import unescape
 from nodelint.forms.terraform.hcltree import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import RUN
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.fill import JSON_ENDS
 from nodelint.forms.terraform.hcl import Text, Token

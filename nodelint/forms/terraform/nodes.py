@@ -7,9 +7,9 @@ What is not known is a scalar whose value is `UNKNOWN`, and nothing else. A sequ
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from nodelint.base.budget import BudgetSpent
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import Collection, CollectionNode, scalar
 from nodelint.text.nodes import MappingEntry, Node, Scalar
 from nodelint.text.unknown_value import UNKNOWN

@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.hcl import Token, words_of
 from nodelint.model.evidence import DEFAULT, LOOSE, STATED, About, Evidence, match_chart, stated
 from nodelint.text import Source
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.forms.terraform.hcltree import HclExpression

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.evaluate import ExpressionEvaluator
 from nodelint.forms.terraform.hclstrings import unescape
 from nodelint.forms.terraform.nodes import EvaluationFailure, TextNode, items_of, joined, text_of

@@ -6,10 +6,9 @@ import os
 import re
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ Source of the rules: the conversions of HCL's value system (zclconf/go-cty, cty/
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import Collection, mapping, scalar, sequence
 from nodelint.forms.terraform.nodes import (
     EvaluationFailure,

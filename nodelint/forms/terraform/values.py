@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.lib.file_patterns import match_files, names_file

@@ -16,6 +16,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint.forms.terraform import parsed as hcl_texts
 from nodelint.forms.terraform import terragrunt
 from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
@@ -716,13 +717,13 @@ inputs = {
     write_files(tmp_path, {"terragrunt.hcl": f'locals {{\n  a0 = "web"\n{chain}}}\ninputs = {{ all = local.a8 }}\n'})
     write_files(tmp_path, {f"live/{number}/terragrunt.hcl": child for number in range(12)})
     parsed: Counter[tuple[str, int, int]] = Counter()
-    read = terragrunt.attributes_of
+    read = hcl_texts.attributes_of
 
     def count(words: Text, block: TerraformBlock) -> Any:
         parsed[words.text, block.start, block.end] += 1
         return read(words, block)
 
-    monkeypatch.setattr(terragrunt, "attributes_of", count)
+    monkeypatch.setattr(hcl_texts, "attributes_of", count)
     sources = {str(path): Source.from_text(str(path), path.read_text()) for path in tmp_path.rglob("*.hcl")}
     calls = terragrunt.terragrunt_calls(str(tmp_path), sources.get, EvaluationBudget())
     (found,) = calls.values()

@@ -5,8 +5,7 @@ Source of the rules: Terraform's documentation of cidrhost, cidrnetmask, cidrsub
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.functions.collections import Function, take_integer, take_text
 from nodelint.forms.terraform.nodes import EvaluationFailure

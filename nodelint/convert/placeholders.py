@@ -1,0 +1,46 @@
+"""Placeholders that move with the text around them: they stay as they are written, or nothing moves.
+
+What a placeholder prints is not known: `${jsonencode(var.age)}` brings quotes of its own, `{{ toYaml .Values.a }}` a
+mapping. In quotes that were not there, or without those that were, it may be something that nobody can read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nodelint.convert.migrate import Blocked
+from nodelint.model.messages import short
+from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
+
+_VALUE = (
+    r"\$\{?(?:var\.|local\.|each\.value\.)?\w+\}?"
+    r"|\{\{-?\s*\$?(?:\.\w+)+(?:\s*\|\s*(?:int|default\s+\d+))*\s*-?\}\}"
+)
+"""A placeholder that prints a value as it is, without quotes: a unit may be written behind it."""
+
+
+def hold_placeholders(before: Iterable[Node], after: Node) -> None:
+    """Raise Blocked where a scalar with a placeholder is written in another way than in any of the nodes before."""
+    known = {_mark(scalar) for node in before for scalar in node.walk() if scalar.kind == "scalar"}
+    texts = {text for text, _ in known}
+    for scalar in after.walk():
+        text, loose = mark = _mark(scalar)
+        if scalar.kind != "scalar" or scalar.value is not UNKNOWN or mark in known or (text in texts and not loose):
+            continue
+        seconds = scalar.unquoted.removesuffix("s")
+        if (
+            seconds == scalar.unquoted
+            or re.fullmatch(_VALUE, seconds) is None
+            or seconds not in {t.strip("\"'") for t in texts}
+        ):
+            shown = short(text)
+            raise Blocked(f"`{shown}` would have to be written in another way, and what it prints is not known")
+
+
+def _mark(scalar: Node) -> tuple[str, bool]:
+    """A scalar as it is written, and whether it stands between brackets without quotes."""
+    around = scalar.parent
+    loose = scalar.style not in ("single", "double") and around is not None and around.style == "flow"
+    return " ".join(scalar.text.split()), loose
