@@ -9,6 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.manifest import Object
+from nodelint.model.open_parts import NO_OPEN_PARTS, find_open_parts
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.releases import Version, is_newer
 from nodelint.text import UnknownValue
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.drift.hashstructure import Path
+    from nodelint.model.open_parts import OpenParts
     from nodelint.text import Node
 
 
@@ -80,11 +82,21 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
         raise Unhashable((), "it is a patch of an overlay, and a part of an object only")
     if is_unclaimed_patch(obj.node, obj.kind, obj.document):
         raise Unhashable((), "it is a part of an object only, and no kustomization.yaml names its file as a patch")
-    if obj.partial:
+    parts = list_open_parts(obj)
+    if parts is None:
         raise Unhashable((), "template code that is not worked out decides on a part of it; render it first")
-    value = _value(obj.node, shape, ())
+    value = _value(obj.node, shape, (), parts)
     assert isinstance(value, dict)  # an object is a mapping
     return value
+
+
+def list_open_parts(obj: Object) -> OpenParts | None:
+    """Return the parts of an object on which template code decides; None where it may be any."""
+    if not obj.partial:
+        return NO_OPEN_PARTS
+    if obj.of_values:
+        return None
+    return obj.once("open parts", (), lambda: find_open_parts(obj.node, obj.kind, obj.document))
 
 
 def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
@@ -102,22 +114,32 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     return found
 
 
-def _value(node: Node, shape: SchemaNode | None, path: Path) -> Any:
+def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -> Any:
+    if id(node) in parts.values:
+        return _make_placeholder(parts.values[id(node)])
     if node.kind == "mapping":
-        is_open = shape is not None and not shape.has_fields and any(entry.name is None for entry in node.entries)
-        return Placeholder(" ".join(node.text.split())) if is_open else _mapping(node, shape, path)
+        is_map = shape is not None and not shape.has_fields
+        if is_map and (id(node) in parts.gaining or any(entry.name is None for entry in node.entries)):
+            gained = parts.gaining.get(id(node))
+            return _make_placeholder(node, *((gained,) if gained is not None else ()))
+        return _mapping(node, shape, path, parts)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None
         return [
             _default(items)
             if items is not None and is_null(item) and items.default
-            else _value(item, items, (*path, i))
+            else _value(item, items, (*path, i), parts)
             for i, item in enumerate(node.items)
         ]
     return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else whole(node.value)
 
 
-def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]:
+def _make_placeholder(*places: Node | Span) -> Placeholder:
+    """Return what stands for a value as it is written: two of the same code are the same."""
+    return Placeholder(" ".join(" ".join(at.source.text[at.start : at.end] for at in places).split()))
+
+
+def _mapping(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for entry in node.entries:
         if entry.name is None:
@@ -125,15 +147,18 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]
         child = _child(shape, entry.name)
         if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
             continue
-        null = is_null(entry.value) and child is not None and not child.nullable
+        is_open = id(entry.value) in parts.values
+        null = not is_open and is_null(entry.value) and child is not None and not child.nullable
         if not null:
-            value[entry.name] = _value(entry.value, child, (*path, entry.name))
+            value[entry.name] = _value(entry.value, child, (*path, entry.name), parts)
         elif child is not None and child.default:
             value[entry.name] = _default(child)
-    if shape is not None:
-        for name, child in shape.defaults:
-            if name not in value:
-                value[name] = _default(child)
+    if shape is not None and id(node) in parts.gaining:
+        further = _make_placeholder(parts.gaining[id(node)])
+        value.update((name, further) for name in shape.names_of_release if name not in value)
+    for name, child in shape.defaults if shape is not None else ():
+        if name not in value:
+            value[name] = _default(child)
     return value
 
 

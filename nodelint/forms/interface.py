@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import ApplyFolder, BlockAddress, InstallChart
+    from nodelint.forms.requests import ApplyFolder, BlockAddress, FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
@@ -194,6 +194,9 @@ class Form(Protocol):
 
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
         """Texts that may give values to a chart in ways that are not worked out."""
+
+    def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
+        """The objects that apply a folder of the repository."""
 
     def list_inputs(
         self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]

@@ -25,6 +25,14 @@ class ApplyFolder(NamedTuple):
     fields: Mapping[str, Node]
 
 
+class FolderUse(NamedTuple):
+    """A folder that an object applies: the name of the object, the absolute path of the folder, and its place."""
+
+    name: str
+    folder: str
+    at: Span
+
+
 class InstallChart(NamedTuple):
     """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first.
 

@@ -120,10 +120,10 @@ def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
     return _lacks_fields(node, kind)
 
 
-_CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"
-_SILENT = r"[ \t]*\{\{-?\s*(?:/\*|\$\w+\s*:?=)"
+CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"
+SILENT = r"[ \t]*\{\{-?\s*(?:/\*|\$\w+\s*:?=)"
 _ENDS = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*end\w*\b"
-_CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w*)\b"
+CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w*)\b"
 
 
 def may_lack(node: Node, document: Document) -> bool:
@@ -138,8 +138,8 @@ def may_lack(node: Node, document: Document) -> bool:
     later = [member.key.start for member in node.entries if member.key.start > entry.key.start]
     end = min(later, default=document.end)
     loops = list(_loops(node, end))
-    for line in re.compile(_CODE_LINE).finditer(node.source.text, entry.key.start, end):
-        if re.match(_SILENT, line[0]) or any(begin <= line.start() < stop for begin, stop in loops):
+    for line in re.compile(CODE_LINE).finditer(node.source.text, entry.key.start, end):
+        if re.match(SILENT, line[0]) or any(begin <= line.start() < stop for begin, stop in loops):
             continue
         if not (re.match(_ENDS, line[0]) and line.start() > entry.value.end):
             return True
@@ -148,9 +148,9 @@ def may_lack(node: Node, document: Document) -> bool:
 
 def may_gain(mapping: Node) -> bool:
     """Whether a line of template code prints keys into a mapping: conditions and loops alone print nothing."""
-    end = _after(mapping)
-    lines = re.compile(_CODE_LINE).finditer(mapping.source.text, mapping.start, end)
-    return any(not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])) for line in lines)
+    end = after(mapping)
+    lines = re.compile(CODE_LINE).finditer(mapping.source.text, mapping.start, end)
+    return any(not (re.match(CONTROL, line[0]) or re.match(SILENT, line[0])) for line in lines)
 
 
 def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, int]]:
@@ -160,8 +160,8 @@ def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, in
     """
     text = node.source.text
     levels = {}
-    for line in re.compile(_CODE_LINE).finditer(text, node.start, document.end):
-        if not (re.match(_CONTROL, line[0]) or re.match(_SILENT, line[0])):
+    for line in re.compile(CODE_LINE).finditer(text, node.start, document.end):
+        if not (re.match(CONTROL, line[0]) or re.match(SILENT, line[0])):
             indents = re.findall(r"\bn?indent\s+(\d+)", line[0])
             code = line.end() - len(line[0].lstrip(" \t"))
             levels[code] = int(indents[-1]) if indents else code - line.start()
@@ -176,7 +176,7 @@ def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, in
         if mapping.style != "block" or not mapping.entries:
             continue
         first = mapping.entries[0].key.start
-        column, end = first - text.rfind("\n", 0, first) - 1, min(_after(mapping), document.end)
+        column, end = first - text.rfind("\n", 0, first) - 1, min(after(mapping), document.end)
         at = next((at for at, level in levels.items() if level == column and mapping.start <= at < end), None)
         if at is not None:
             yield field, mapping, at
@@ -220,7 +220,7 @@ def _is_comment(source: SourceText, at: int) -> bool:
 _JINJA_NAME = r"\.(?:j2|jinja2?)$"
 
 
-def _after(node: Node) -> int:
+def after(node: Node) -> int:
     """Return where the next entry or item of a collection around a node begins; the end of the file where there is
     none.
     """
@@ -246,10 +246,10 @@ def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
             continue
         begin = text.find("\n", key.end) + 1
         stop = text.find("\n", values.end)
-        for code in re.compile(_CODE_LINE).finditer(text, values.end, end):
+        for code in re.compile(CODE_LINE).finditer(text, values.end, end):
             if not re.match(_ENDS, code[0]) or depth(text, begin, stop) < 1:
                 break
             stop = code.end()
-        controls = re.compile(_CODE_LINE).finditer(text, begin, stop)
-        if depth(text, begin, stop) == 0 and all(re.match(_CONTROL, code[0]) for code in controls):
+        controls = re.compile(CODE_LINE).finditer(text, begin, stop)
+        if depth(text, begin, stop) == 0 and all(re.match(CONTROL, code[0]) for code in controls):
             yield begin, stop

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.stored_form import list_open_parts
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.open_parts import NO_OPEN_PARTS
 from nodelint.plan.uncompared import uncompared
-from nodelint.text import UNKNOWN
+from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
     from nodelint.plan.read_side import Read
-    from nodelint.text import Node
 
 
 def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
@@ -40,7 +41,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         found = _find_change(pair, unknown, finders)
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
-            yield uncompared(found.at, label, _explain(found), True)
+            yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
 
 
 def _explain(found: InputText) -> str:
@@ -72,7 +73,9 @@ def _list_unknown(obj: Object) -> list[Node]:
     elif isinstance(obj, EC2NodeClass):
         part = obj.node.get("spec")
     nodes = [*part.walk()] if part is not None else []
-    return [node for node in (obj.name_node, *nodes) if node.value is UNKNOWN]
+    parts = list_open_parts(obj) or NO_OPEN_PARTS
+    code = [Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN) for at in parts.spans]
+    return [node for node in (obj.name_node, *nodes, *code) if node.value is UNKNOWN]
 
 
 class _InputFinder:

@@ -137,6 +137,12 @@ class PoolPlan(NamedTuple):
         return found
 
     @property
+    def parts(self) -> list[int]:
+        """The ids of the pool and of its class as the new side has them."""
+        node_class = self.after.node_class if self.after is not None else None
+        return [id(self.pair.new), *((id(node_class),) if node_class is not None else ())]
+
+    @property
     def change(self) -> Change:
         return self.pair.change
 
@@ -264,11 +270,15 @@ class Plan(NamedTuple):
     def with_places(self, places: Sequence[Gap]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""
         changed = {(place.subject, span_of(place.at).source.path): place for place in places if place.decides}
+        of_objects = {id(place.object): place for place in places if place.decides and place.object is not None}
+        of_objects |= {id(pair.old): of_objects[id(pair.new)] for pair in self.classes if id(pair.new) in of_objects}
 
         def attach(pool: PoolPlan) -> PoolPlan:
             if pool.uncompared is not None or pool.replaced != "none":
                 return pool
-            place = next((changed[label] for label in pool.labels if label in changed), None)
+            of_labels = (changed[label] for label in pool.labels if label in changed)
+            of_parts = (of_objects[part] for part in pool.parts if part in of_objects)
+            place = next(iter((*of_labels, *of_parts)), None)
             return pool._replace(uncompared=place) if place is not None else pool
 
         pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)

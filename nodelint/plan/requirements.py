@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.stored_form import list_open_parts
 from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.labels import slips_among
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
+from nodelint.model.open_parts import NO_OPEN_PARTS
 from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.plan.coverage import joined
@@ -97,10 +99,11 @@ def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Reso
 
 
 def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:
-    """The requirements that can be read, and the places of those that hold a placeholder."""
+    """The requirements that can be read, and the places of those that hold a placeholder or depend on code."""
     lines, unread = [], []
+    parts = list_open_parts(pool) or NO_OPEN_PARTS
     for line in pool.requirements:
-        requirement = _requirement(line, release)
+        requirement = None if parts.concerns(line.node) else _requirement(line, release)
         if requirement is None:
             unread.append(line.node)
         else:

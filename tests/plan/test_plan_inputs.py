@@ -505,12 +505,13 @@ TREES: dict[str, Tree] = {
             **chart(),
             "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: n}\nspec:\n  source:\n"
             "    repoURL: https://example.com/x.git\n    path: chart\n    helm:\n      fileParameters:\n"
-            "        - {name: alias, path: files/ami.txt}\n",
+            "        - {name: alias, path: files/ami.txt}\n        - {name: unused, path: files/c.txt}\n",
             "chart/files/ami.txt": ALIAS,
             "chart/files/b.txt": "x",
+            "chart/files/c.txt": "x",
         },
         (("chart/files/ami.txt", *NEWER),),
-        (("chart/files/b.txt", "x", "y"),),
+        (("chart/files/b.txt", "x", "y"), ("chart/files/c.txt", "x", "y")),
     ),
     "flux: a chart elsewhere": Tree(
         {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.text import Node, Source
 
@@ -56,3 +56,13 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     from nodelint.forms.argocd import unread_values
 
     return unread_values.list_unread_values(chart, files)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The folders that Applications apply."""
+    yaml = (source for path in files.paths if path.endswith((".yaml", ".yml")) and (source := files.read(path)))
+    if not any("argoproj.io/" in source.text for source in yaml):
+        return iter(())
+    from nodelint.forms.argocd import kustomizations
+
+    return kustomizations.list_applied_folders(files)

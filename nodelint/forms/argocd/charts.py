@@ -85,9 +85,24 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
     for parameter in files.items if files is not None else ():
         key, place = parameter.get("name"), parameter.get("path")
         if key is not None and place is not None:
-            content = Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
+            content = _read_parameter(place, folder, tree)
             if (layer := read_setting(text_of(key), key, content, typed=False)) is not None:
                 yield layer
+
+
+def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> Node:
+    """The text of a file that a parameter takes; not known where the file cannot be read."""
+    source = _find_parameter_file(text_of(place), folder, tree)
+    if source is None or source.may_be_template:
+        return Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
+    return Node(source, 0, len(source.text), "scalar", "literal", source.text)
+
+
+def _find_parameter_file(name: str, folder: str | None, tree: RepositoryTree) -> Source | None:
+    """The file of a parameter: from the chart's folder on, or from the top for `$name/` and `/`."""
+    within = re.sub(r"^\$[\w-]+/|^/", "", name)
+    above = folder if within == name else tree.home
+    return tree.read_file(os.path.normpath(os.path.join(above, within))) if within and above is not None else None
 
 
 def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:

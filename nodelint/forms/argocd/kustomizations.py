@@ -9,12 +9,15 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.argocd.charts import ARGO, list_sources
 from nodelint.forms.interface import FormRun
+from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
-from nodelint.forms.requests import ApplyFolder
+from nodelint.forms.requests import ApplyFolder, FolderUse
+from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
+from nodelint.text.missing import text_of
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
@@ -56,3 +59,20 @@ _FIELDS = (
 
 https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 """
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The folders of the sources of Applications, and of those that sets of them make."""
+    for path in files.paths:
+        source = files.read(path) if path.endswith((".yaml", ".yml")) else None
+        if source is None or ARGO not in source.text or source.may_be_template:
+            continue
+        tops = [str(find_top(os.path.dirname(path)) or files.top), files.top]
+        for root in nodes_of(source):
+            is_one = text_of(root.get("apiVersion")).startswith(ARGO) and root.get("kind") is not None
+            for part in list_sources(root, files.read) if is_one else ():
+                folder = text_of(part.get("path"))
+                if folder:
+                    name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
+                    places = [os.path.normpath(os.path.join(top, folder.lstrip("/"))) for top in tops]
+                    yield FolderUse(name, next(filter(gate.is_folder, places), places[0]), span_of(root))

@@ -35,7 +35,9 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
         if helm is None or not _may_name(where, os.path.relpath(chart, home)):
             continue
         for item in items_of(helm.get("fileParameters")):
-            yield from files.list_named(chart, read_text(item.get("path")))
+            named = files.list_named(chart, read_text(item.get("path")))
+            # A file that the chart is filled in with is compared by what it makes.
+            yield from (found for found in named if os.path.abspath(found.at.source.path) not in files.taken)
         if not holds_code:
             continue
         names = [item.unquoted for item in items_of(helm.get("valueFiles"))]

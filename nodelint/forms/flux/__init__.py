@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
@@ -72,3 +72,12 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     from nodelint.forms.flux import unread_values
 
     return unread_values.list_unread_values(chart, files)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The folders that Kustomizations apply."""
+    if not any("kustomize.toolkit.fluxcd.io" in source.text for source in files.by_path.values()):
+        return iter(())
+    from nodelint.forms.flux import kustomizations
+
+    return kustomizations.list_applied_folders(files)

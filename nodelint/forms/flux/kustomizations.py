@@ -19,12 +19,13 @@ from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
+from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built, LedEdits, lead_through
-from nodelint.forms.requests import ApplyFolder
-from nodelint.model.finding import Edit, Withheld
+from nodelint.forms.requests import ApplyFolder, FolderUse
+from nodelint.model.finding import Edit, Withheld, span_of
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
@@ -369,3 +370,11 @@ def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Buil
         unmatched=overlay.unmatched if overlay is not None else (),
         problems=overlay.problems if overlay is not None else (),
     )
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The folders of Kustomizations, but for those of which objects stay in the cluster."""
+    for root in _list_objects([*files.by_path.values()]):
+        prune, folder = root.find("spec", "prune"), _find_folder(root)
+        if folder is not None and (prune is None or prune.value is not False):
+            yield FolderUse(f"Kustomization {text_of(root.find('metadata', 'name'))}", folder, span_of(root))
