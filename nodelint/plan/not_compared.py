@@ -50,7 +50,9 @@ def unread_places(
         root = os.path.join(sides[number].root, "")
         unjudged = list(list_unjudged(report))
         compared = (
-            _list_compared_lines(sides[number]) if any(row[0].endswith(TABLE.endings) for row in unjudged) else ()
+            _list_compared_lines(sides[number], sides[1 - number])
+            if any(row[0].endswith(TABLE.endings) for row in unjudged)
+            else ()
         )
         for path, line, label, message in unjudged:
             if (path, message) in gap_places or (path, line) in compared:
@@ -65,11 +67,15 @@ def unread_places(
             yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
 
 
-def _list_compared_lines(side: Read) -> set[tuple[str, int]]:
-    """The lines of releases whose values are not read, and are compared by all that they depend on."""
+def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
+    """The lines of releases whose values are not read, and are compared by all that they depend on.
+
+    Of a chart that is on one side alone nothing is compared.
+    """
     found = set()
-    for releases in list_unread_releases(side).values():
-        for at in (release.at for release in releases):
+    charts = list_unread_releases(other)
+    for chart, releases in list_unread_releases(side).items():
+        for at in (release.at for release in releases if chart in charts):
             first, last = (at.source.position(offset).line for offset in (at.start, at.end))
             found |= {(at.source.path, line) for line in range(first, last + 1)}
     return found
@@ -94,9 +100,14 @@ def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[G
         for side in sides
         for gaps in [[g for g in list_gaps(side.found, side.inventory) if g.object is None and g.decides]]
     ]
-    for side, mine, others in ((sides[1], keyed[1], keyed[0]), (sides[0], keyed[0], keyed[1])):
+    for number in (1, 0):
+        side, mine, others = sides[number], keyed[number], keyed[1 - number]
         sources = _by_place(side)
-        compared = _list_compared_lines(side) if any(place.endswith(TABLE.endings) for place, _ in mine) else ()
+        compared = (
+            _list_compared_lines(side, sides[1 - number])
+            if any(place.endswith(TABLE.endings) for place, _ in mine)
+            else ()
+        )
         for (place, reason), gap in mine.items():
             if (gap.path, gap.line) in compared:
                 continue
