@@ -1,6 +1,6 @@
 r"""An image term with the tag that the class's subnets or security groups are found by.
 
-`karpenter.sh/discovery` is put on subnets and security groups when a cluster is set up; nobody puts it on images. A
+`karpenter.sh/discovery` is put on subnets and security groups when a cluster is set up; images rarely have it. A
 term with it in `amiSelectorTerms` finds none, and the class never becomes ready. It is usually copied from the term
 below.
 

@@ -6,10 +6,10 @@ Categories without a generation, or with one that is too low: old types on the X
 price, have disks and networks of another kind (no NVMe, older drivers), some lack ENA, and AWS retires them.
 Karpenter goes by price alone, and on spot the old ones are often cheapest.
 
-`instance-generation Gt 2`, as many examples have it, keeps most of them out and leaves `c3`, `c4`, `m3`, `m4`, `r3`
-and `r4`. It is only mentioned. Every type of generation 5 and newer is on Nitro.
+`instance-generation Gt 2`, as many examples have it, excludes only the first and second generations, and leaves `c3`,
+`c4`, `m3`, `m4`, `r3` and `r4`. This is reported as information. Every type of generation 5 and newer is on Nitro.
 
-Where bare-metal types are left as well, the finding says so, and the requirement that excludes both.
+If bare-metal types are allowed as well, the finding says so and names a requirement that excludes both.
 
 EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
 
@@ -165,5 +165,5 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
                 at=fixes.visible_node(old[0].node),
                 message=messages.first_fitting(f"{run}: {slower} successors", run),
                 covers=[value.node for value in old],
-                help="take families of generation 5 and newer (`t3` and newer)",
+                help="take families of generation 5 and newer, or `t3`, `t3a` and `t4g`",
             )
