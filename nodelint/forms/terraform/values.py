@@ -288,7 +288,10 @@ class Modules(ModuleFiles):
         declared = {name for word, name in found[0].declared if word == "var"}
         for source in environment_files(folder, self.source):
             given = self.variables_of(source)
-            if given and 2 * len(declared & given.keys()) > len(given):
+            shared = declared & given.keys()
+            # Terraform only warns of variables that the module lacks. Elsewhere most of them have to be the module's.
+            is_beside = os.path.dirname(os.path.abspath(source.path)) == os.path.abspath(folder)
+            if shared and (is_beside or 2 * len(shared) > len(given)):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
                 found.append(TerraformModule(self, folder, None, folder, label, source))
         return found
