@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nodelint.base.budget import RUN
 from nodelint.files.gate import gate
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
@@ -42,6 +43,12 @@ def cpu_seconds() -> float:
     """Return the CPU time, in seconds, of this process and of those that it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Give each test the budget of a whole run, as a process of its own has."""
+    RUN.begin()
 
 
 @pytest.hookimpl(wrapper=True)
