@@ -47,8 +47,9 @@ def cpu_seconds() -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Give each test the budget of a whole run, as a process of its own has."""
+    """Give each test the budget of a whole run and no root of another one, as a process of its own has."""
     RUN.begin()
+    gate.reset()
 
 
 @pytest.hookimpl(wrapper=True)
