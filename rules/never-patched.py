@@ -68,13 +68,19 @@ def check(pool: NodePool, context: Context) -> Findings:
     change = edits.if_editable(edits.set_value, node, "720h")
     budgets = _blocking_budgets(pool)
     if budgets is not None:
+        has_schedule = any(entry.get("schedule") is not None for entry in budgets.items)
+        way = (
+            "shorten the `duration` of the budget"
+            if has_schedule
+            else "add `schedule` (UTC) and `duration` to the budget"
+        )
         yield Finding(
             at=node,
             message="nodes never expire, and the budgets never allow drift: no node is ever replaced",
             edits=change,
             also=[Also(budgets, "no node may be disrupted for drift")],
             covers=[budgets],
-            help="let nodes expire, or add `schedule` (UTC) and `duration` to the budget of 0",
+            help=f"let nodes expire, or {way} of 0",
         )
         return
     node_class = context.node_class(pool)

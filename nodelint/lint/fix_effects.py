@@ -20,6 +20,10 @@ _NOT_DERIVED = "it can replace running nodes"
 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
 
+_NODES_DRIFT_AND_STAY = (
+    "all nodes of the NodePool drift (NodePoolDrifted), and none is replaced: a budget lets none of them go"
+)
+
 _MOST_EFFECTS = 2
 """Different effects that are named: more are not read."""
 
@@ -81,6 +85,7 @@ def _compare(old: Object, new: Object | None, release: Version) -> str | None:
         return None
     from nodelint.apiserver import Schemas
     from nodelint.drift import Unhashable, hash_object, stored_object
+    from nodelint.drift.budgets import DRIFTED, always_closed
     from nodelint.karpenter.controller import find_launch_blocker
 
     if find_launch_blocker(old, release) is not None:
@@ -88,8 +93,9 @@ def _compare(old: Object, new: Object | None, release: Version) -> str | None:
     schemas = Schemas.bundled()
     try:
         if hash_object(old, release, schemas).value != hash_object(new, release, schemas).value:
-            if isinstance(old, NodePool):
-                return "all nodes of the NodePool are replaced (NodePoolDrifted)"
+            if isinstance(new, NodePool):
+                held = always_closed(new, DRIFTED)
+                return _NODES_DRIFT_AND_STAY if held else "all nodes of the NodePool are replaced (NodePoolDrifted)"
             return "all nodes of the class's NodePools are replaced (NodeClassDrift)"
         before, after = (stored_object(obj, release, schemas)["spec"] for obj in (old, new))
     except (Unhashable, KeyError):

@@ -38,11 +38,13 @@ spec:
   metadataOptions: {httpEndpoint: disabled}
 """
 
+STAYING = "all nodes of the NodePool drift (NodePoolDrifted), and none is replaced: a budget lets none of them go"
+
 
 @pytest.mark.parametrize(
     ("rule", "effect"),
     [
-        ("never-patched", "all nodes of the NodePool are replaced (NodePoolDrifted)"),
+        ("never-patched", STAYING),
         ("imds-disabled", "all nodes of the class's NodePools are replaced (NodeClassDrift)"),
         ("unmatchable-value", "changes requirements: nodes that do not match are replaced (RequirementsDrifted)"),
     ],
@@ -77,7 +79,7 @@ BETA = {
 @pytest.mark.parametrize(
     ("files", "rule", "effect"),
     [
-        (CHART, "never-patched", "all nodes of the NodePool are replaced (NodePoolDrifted)"),
+        (CHART, "never-patched", STAYING),
         (CHART, "imds-disabled", "all nodes of the class's NodePools are replaced (NodeClassDrift)"),
         (CHART, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
         (TERRAFORM, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
