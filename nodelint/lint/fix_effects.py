@@ -94,8 +94,8 @@ def _compare(old: Object, new: Object | None, release: Version) -> str | None:
     try:
         if hash_object(old, release, schemas).value != hash_object(new, release, schemas).value:
             if isinstance(new, NodePool):
-                held = always_closed(new, DRIFTED)
-                return _NODES_DRIFT_AND_STAY if held else "all nodes of the NodePool are replaced (NodePoolDrifted)"
+                closed = always_closed(new, DRIFTED)
+                return _NODES_DRIFT_AND_STAY if closed else "all nodes of the NodePool are replaced (NodePoolDrifted)"
             return "all nodes of the class's NodePools are replaced (NodeClassDrift)"
         before, after = (stored_object(obj, release, schemas)["spec"] for obj in (old, new))
     except (Unhashable, KeyError):
