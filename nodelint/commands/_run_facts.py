@@ -1,7 +1,7 @@
-"""What is said or worked out once in a run: its time, and releases that are not known.
+"""The time of a run, and messages about releases that nodelint does not know; each is made once.
 
-A run over files that hold nothing of Karpenter loads none of this: functools and collections, which a cache needs,
-are a quarter of its instructions.
+A run over files without Karpenter objects does not load this module: a cache needs functools and collections, and
+these are a quarter of such a run's instructions.
 """
 
 from __future__ import annotations

@@ -101,10 +101,10 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
             text = f"did you mean `{near}`? `{short(key)}` has no value `{short(expression.values[0])}`"
             yield WayOut(text, expression.node, pool, value=near)
         return
-    has: Requirement = pool.requirements[key]
-    if has.operator != "In" or has.admits(expression.values[0]):
+    allowed: Requirement = pool.requirements[key]
+    if allowed.operator != "In" or allowed.admits(expression.values[0]):
         return
-    values = Words(sorted(has.values))
+    values = Words(sorted(allowed.values))
     near = next(iter(values.same(expression.values[0])), None) or values.nearest(
         expression.values[0], abbreviated=False
     )

@@ -1,4 +1,4 @@
-"""Fixes of one cause: the same edits of documents that are alike but for names, proven once for all of them."""
+"""Group fixes that make the same edits in documents that differ only in names, so that one trial proves them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether both sides of a change have the same workloads, told by their files: then they are built once for both."""
+"""Find out from the changed files whether both sides have the same workloads, so that they are built once."""
 
 from __future__ import annotations
 
