@@ -209,10 +209,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:
-        stop(
-            *_list_unread(found),
-            _say_why_no_pool(written, newest),
-        )
+        stop(*_list_unread(found), _say_why_no_pool(written, newest))
     pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
@@ -222,19 +219,23 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         chosen_target.releases: Context(world, chosen_target._replace(facts=facts), foreign=of_auto_mode)
         for chosen_target in newest.values()
     }
-    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
-    say_refused(pools, lambda pool: contexts[newest[pool].releases])
+
+    def context_of(pool: NodePool) -> Context:
+        return contexts[newest[pool].releases]
+
+    resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
+    say_refused(pools, context_of)
     workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
     return Tree(
         resolutions,
         workloads,
         overlays,
-        lambda pool: contexts[newest[pool].releases].policies(pool),
+        lambda pool: context_of(pool).policies(pool),
         OtherCapacity(
             read_texts(found.node_groups),
             _find_unread(gaps),
             _list_unjudged(inventory, pools, absent),
-            _resolve_built_in(pools, lambda pool: contexts[newest[pool].releases]),
+            _resolve_built_in(pools, context_of),
         ),
     )
 
