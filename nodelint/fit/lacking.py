@@ -115,7 +115,7 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
     if not holding:
         return None
-    cheapest = pool.resolution.cheapest_type(holding)
+    cheapest = pool.resolution.prices.cheapest_type(holding)
     name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(holding)[0]
     return f"{name} would hold it, and is beyond the limits of the pool"
 

@@ -367,8 +367,10 @@ def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
         yield from wrap(f"{place_line(node)}  {note}", width, "  ")
-    if resolution.ambiguous:
-        others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
+    if resolution.image_mixups.types:
+        others = " or ".join(
+            _image(resolution.images.images[index], False) for index in resolution.image_mixups.possible
+        )
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
             f" ({others}) and then never learns its real memory;"
@@ -395,7 +397,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
     if of_region is not None:
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
-    region = resolution.price_region
+    region = resolution.prices.region
     used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""
