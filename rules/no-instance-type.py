@@ -409,10 +409,10 @@ def _render_effect(line: resolve.LineEffect, most: int) -> str:
 
 
 def _check_regions(pool: NodePool, context: Context) -> Findings:
-    asked = selectors.region_of_zones(pool)
-    if pool.foreign or pool.partial or asked is None:
+    own_zones = selectors.region_of_zones(pool)
+    if pool.foreign or pool.partial or own_zones is None:
         return
-    region, zones = asked
+    region, zones = own_zones
     for other in context.cluster_pools(pool):
         of_other = None if other.partial else selectors.region_of_zones(other)
         # Told once, of the pool that comes first.

@@ -831,7 +831,7 @@ def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatc
         assert len(resolution.cheapest(5)) >= 5
         assert len(twin.cheapest(1)) == 1, "an overlay changes what is cheapest"
     assert len(requested) <= len(twin.catalog.names)
-    prices = {name: price for price, name in twin.prices.of(twin.candidates)}
+    prices = {name: price for price, name in twin.prices.list_prices(twin.candidates)}
     assert prices == {
         name: in_region(twin.prices, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)
     }
@@ -855,7 +855,7 @@ def test_the_cheapest_type_is_found_without_a_look_at_all_prices(monkeypatch: py
         assert entry.prices.cheapest_type(entry.catalog.types_of([])) is None
         for start in range(0, len(names), 90):
             types = entry.catalog.types_of(names[start : start + 60])
-            priced = [(price, name) for price, name in entry.prices.of(types) if price is not None]
+            priced = [(price, name) for price, name in entry.prices.list_prices(types) if price is not None]
             looks = 0
             with monkeypatch.context() as patched:
                 patched.setattr(TypeSet, "__and__", count)

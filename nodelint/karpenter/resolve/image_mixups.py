@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.karpenter.images import Image
@@ -18,19 +17,21 @@ from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, GPU_COUNT
 from nodelint.model.releases import has_defect
 from nodelint.model.requirement import Requirement, Requirements, well_known
 
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.resolution import Resolution
-
 
 class ImageMixups:
-    """The images of a NodePool's class that its nodes can be taken for."""
+    """The images of a NodePool's class that its nodes can be taken for.
 
-    def __init__(self, resolution: Resolution) -> None:
-        self._version = resolution.version
-        self._catalog: Catalog = resolution.catalog
-        self._images: Sequence[Image] = resolution.images.images
-        self._requirements: Requirements = resolution.requirements
-        self._types_by_image = resolution.types_by_image
+    `requirements` are those of the pool, `types_by_image` the types that take each image.
+    """
+
+    def __init__(
+        self, catalog: Catalog, images: Sequence[Image], requirements: Requirements, types_by_image: Sequence[TypeSet]
+    ) -> None:
+        self._catalog = catalog
+        self._version = catalog.version
+        self._images = images
+        self._requirements = requirements
+        self._types_by_image = types_by_image
 
     @cached_property
     def possible(self) -> tuple[int, ...]:

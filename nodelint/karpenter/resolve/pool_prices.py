@@ -52,7 +52,7 @@ class PoolPrices:
         ]
         return min(prices, default=None)
 
-    def of(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
+    def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
         """Return what each of some types costs on demand, with its name. The price is None where it is not known."""
         return zip(types.select(self._column), self._catalog.names_in(types), strict=True)
 
@@ -63,7 +63,7 @@ class PoolPrices:
         """
         if len(types) <= most:
             return types
-        prices = sorted((price, name) for price, name in self.of(types) if price)
+        prices = sorted((price, name) for price, name in self.list_prices(types) if price)
         limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
         return self._catalog.types_of(name for price, name in prices if price <= limit)
 

@@ -30,7 +30,7 @@ _FORMER = {
     "price_in": ("prices", "in_region"),
     "price_region": ("prices", "region"),
     "spot_price": ("prices", "least_spot"),
-    "list_prices": ("prices", "of"),
+    "list_prices": ("prices", "list_prices"),
     "cheapest_of": ("prices", "cheapest"),
     "cheapest_type": ("prices", "cheapest_type"),
     "loose": ("image_mixups", "possible"),
@@ -153,7 +153,7 @@ class Resolution:
     @cached_property
     def image_mixups(self) -> ImageMixups:
         """Return which images a release with that defect takes the pool's nodes for."""
-        return ImageMixups(self)
+        return ImageMixups(self.catalog, self.images.images, self.requirements, self.types_by_image)
 
     @cached_property
     def capacity(self) -> NodeCapacity:
