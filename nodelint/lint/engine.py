@@ -174,7 +174,8 @@ def lint(
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
-        raw, requested = _with_plain_workloads(setup, built, sources, context_sources, more.told, pause), more.objects
+        raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
+        requested = more.objects
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
     results = apply_suppressions(raw, sources, setup.running, reporting, made.context)

@@ -37,7 +37,7 @@ def share_causes(
     found: list[tuple[FixOffer, list[FixOffer]]] = []
     known: dict[object, list[FixOffer]] = {}
     for offer in offers:
-        wants = tuple(sorted((mark[0], count) for mark, count in offer.wants.items()))
+        wants = tuple(sorted((finding_key[0], count) for finding_key, count in offer.wants.items()))
         key = causes.key_of(offer.edits, (wants, offer.safe, offer.messages is None, offer.of_errors))
         if len(offer.names) != 1 or key is None:
             found.append((offer, []))

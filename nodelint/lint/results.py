@@ -262,9 +262,9 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
     seen = set()
     for r in results:
         at = r.finding.at
-        mark = (r.rule.name, at.source.path, at.start, at.end, r.finding.message)
-        if mark not in seen:
-            seen.add(mark)
+        identity = (r.rule.name, at.source.path, at.start, at.end, r.finding.message)
+        if identity not in seen:
+            seen.add(identity)
             yield r
 
 

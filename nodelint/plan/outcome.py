@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Launch
     from nodelint.plan.matching import Change, Pair
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
@@ -105,7 +105,7 @@ class PoolPlan(NamedTuple):
     before: Resolution | None
     after: Resolution | None
     pace: Pace | None = None
-    nodes: tuple[NodeFate, ...] | None = None
+    nodes: tuple[NodeOutcome, ...] | None = None
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
     uncompared: Gap | None = None
