@@ -99,7 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
-    """An unknown image may be of any architecture; that matters where the pool leaves several."""
+    """Yield a skip for an image of which the architecture is not known, where the pool leaves several architectures."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:

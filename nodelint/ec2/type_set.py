@@ -73,7 +73,7 @@ class TypeSet:
         return list(compress(column, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
 
     def iterate_names(self, names: Sequence[str]) -> Iterator[str]:
-        """The same one by one, for a caller that may stop early."""
+        """Yield the names of the types one by one, for a caller that may stop early."""
         bits = self._bits
         while bits:
             lowest = bits & -bits

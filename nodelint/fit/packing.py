@@ -324,7 +324,9 @@ class _Batch:
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
-    """A spread over zones that counts its own pods, where the zones of all pools are known; None for any other."""
+    """Return the constraint that spreads a workload's own pods over zones. None where there is none, or the zones of
+    some pool are not known.
+    """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None
     zones = domains_of_pools(group.pod, group.pools, ZONE)

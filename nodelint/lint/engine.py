@@ -60,7 +60,7 @@ class Selection(NamedTuple):
     preview: bool = False
 
     def enables(self, rule: Rule) -> bool:
-        """Whether the rule reports at all."""
+        """Whether the rule reports."""
         if rule.preview and not self.preview:
             return False
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select

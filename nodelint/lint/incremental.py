@@ -175,7 +175,7 @@ class ResultCaches:
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed."""
+        """Move the results of a source whose text has changed, in each release that was judged."""
         for result_cache in self._kept.values():
             result_cache.move(moved)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
-    """The objects in the files that those of built texts are made of, by the id of these."""
+    """Return the objects in the files that those of built texts are made of, by the `id` of the built object."""
     return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
 
 

@@ -39,7 +39,7 @@ class Buffer:
 
     @property
     def source_read(self) -> Source | None:
-        """The same where it has been read already."""
+        """Return the source of the buffer if it has been read already, else None."""
         return self.__dict__.get("source")
 
     def take(self, source: Source) -> None:

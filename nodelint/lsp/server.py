@@ -332,7 +332,7 @@ class Server(LanguageServer):
 
 
 def _register(server: Server) -> None:
-    """What the client may say and ask."""
+    """Add the handlers of all requests and notifications of the client."""
     _register_run(server)
     _register_texts(server)
     _register_reading(server)

@@ -189,7 +189,7 @@ def _one_matches(part: str, release: Version) -> bool:
 
 
 def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
-    """Return the same for a Kubernetes version: `>=1.33`, `<1.35`."""
+    """Whether a Kubernetes version is in a range: `>=1.33`, `<1.35`."""
     return releases_match(spec, Version(version.major, version.minor, 0))
 
 

@@ -124,7 +124,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name; a placeholder as it is written."""
+        """Return the name of the pool; a placeholder as it is written."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
@@ -205,7 +205,9 @@ class PoolPlan(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Its place in the report: what stops first, then what is replaced, what acts at once, what is not known."""
+        """Return the place of the pool in the report: what stops first, then what is replaced, what acts at once,
+        what is not known.
+        """
         if self.deleted:
             return 0
         if self.refused and self.replaced not in ("all", "some"):

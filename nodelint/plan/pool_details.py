@@ -30,7 +30,7 @@ _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 
 
 def add_roll(options: PlanOptions, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
-    """The same with how the cluster's nodes go."""
+    """Return the plan of a pool with how the cluster's nodes go."""
     if options.cluster is None or not plan.nodes:
         return plan
     from nodelint.plan.roll import roll

@@ -47,10 +47,10 @@ def explain_text(
     cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
-    """The answer for people: no line is longer than `width`.
+    """Return the answer for people. No line is longer than `width`.
 
-    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool, None for all of them with what pods can use. `style` adds the colours.
+    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown for each
+    pool; None shows all of them with what pods can use. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:

@@ -267,7 +267,7 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
-    """The places that a refusal is about: of the pool, of the workload, and those that are explained."""
+    """Return the places that a refusal is about: in the pool, in the workload, and those of the explanation."""
     more = explanation.places if explanation is not None else ()
     return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 

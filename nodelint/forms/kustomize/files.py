@@ -35,7 +35,7 @@ class Files:
         self._folders = {above for path in at_hand for above in _folders_above(path)}
 
     def with_sources(self, sources: Mapping[str, Source]) -> Files:
-        """The same files with other texts at some absolute paths."""
+        """Return these files with other texts at some absolute paths."""
         other = copy(self)
         other._sources = {**self._sources, **sources}
         other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}

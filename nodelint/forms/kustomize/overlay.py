@@ -68,7 +68,7 @@ class Overlay(OverlayRun):
         return kustomization
 
     def _accumulate(self, kustomization: Kustomization, resources: list[Resource], above: tuple[str, ...]) -> None:
-        """Add the objects of a kustomization to others, and do to all of them what it says."""
+        """Add the objects of a kustomization to those of others, and apply its transformers to all of them."""
         try:
             self.budget.spend(_FOR_FOLDER)
             for path, at in kustomization.taken():

@@ -47,7 +47,9 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
 
 
 def _without_met(built: list[Built]) -> list[Built]:
-    """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
+    """Return the built texts without warnings about a patch that meets no object in one overlay and meets one in
+    another.
+    """
     missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
     parts = [set(built_text.parts) for built_text in built]
 

@@ -96,7 +96,9 @@ class Resource:
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
     def known_ids(self) -> list[Id]:
-        """The same while nothing but `forget_ids` tells that they are others: for what asks each resource often."""
+        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out anew. Each resource
+        is asked often.
+        """
         if self._ids is None:
             self._ids = self.ids()
         return self._ids

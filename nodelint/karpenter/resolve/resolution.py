@@ -94,7 +94,7 @@ class Resolution:
     """Whether the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
 
     def with_min_values_relaxed(self) -> Resolution:
-        """Return the same for a controller that relaxes minValues where they are not met."""
+        """Return the resolution for a controller that relaxes minValues where they are not met."""
         from copy import copy
 
         twin = copy(self)
@@ -113,7 +113,7 @@ class Resolution:
         )
 
     def with_unknown(self, gaps: Iterable[Gap]) -> Resolution:
-        """Return the same with more that is not known."""
+        """Return the resolution with further gaps."""
         from copy import copy
 
         twin = copy(self)
@@ -127,7 +127,9 @@ class Resolution:
         capacity: Mapping[str, Mapping[str, str]],
         settled: tuple[str, ...],
     ) -> Resolution:
-        """Return the same with overlays applied to prices and capacity; which types meet the requirements stays."""
+        """Return the resolution with overlays applied to prices and capacity. The types that meet the requirements
+        stay.
+        """
         from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
 
         twin = copy(self)
