@@ -164,7 +164,9 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
 
 
 def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
-    """An alias in the place of names and parameters of one architecture's images: it has one for each."""
+    """Return suggestions to replace names and parameters of one architecture's images by an alias, which has an image for
+    each architecture.
+    """
     if resolution.node_class is None or resolution.images.alias is not None:
         return []
     try:

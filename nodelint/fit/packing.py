@@ -324,8 +324,8 @@ class _Batch:
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
-    """Return the constraint that spreads a workload's own pods over zones. None where there is none, or the zones of
-    some pool are not known.
+    """Return the spread over zones of a workload that counts its own pods. None for any other constraint, and where
+    no zone of its pools is known.
     """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None
@@ -352,7 +352,9 @@ def _size(pod: Pod) -> tuple[int, int]:
 
 
 def _smallest_after(requests: Sequence[Resources]) -> list[Resources]:
-    """For each place the least of each resource that any pod after it asks for; for the last, more than there is."""
+    """Return for each pod the least of each resource that any later pod asks for. For the last pod it is more than
+    there is.
+    """
     found: list[Resources] = [{"pods": 1 << 80}]
     smallest: dict[str, int] | None = None
     for amounts in reversed(requests[1:]):

@@ -98,7 +98,7 @@ def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
-    """That a static pool launches nothing for a pod that its nodes may hold."""
+    """Return the verdict on a static pool: it launches nothing for a pod that its nodes may hold."""
     pool = found.pool
     at = pool.pool.node.find("spec", "replicas")
     count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"

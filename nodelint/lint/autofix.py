@@ -129,9 +129,8 @@ class _Fixing:
         return None
 
     def part(self, harmed: Collection[Name]) -> None:
-        """Take fewer fixes in the next round: those of no object that is harmed, else half of them.
-
-        A single one that does not hold is refused.
+        """Try fewer fixes in the next round: those that harm no object, else half of them. Refuse a single fix that
+        does not hold.
         """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER

@@ -50,7 +50,9 @@ def share_causes(
 
 
 def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Those of some offers that change a document or an object as others of them do: of the same causes the first."""
+    """Return the offers that change a document or an object that others change too: the first of those with the same
+    causes.
+    """
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     together: dict[object, list[FixOffer]] = {}
     for offer in offers:

@@ -142,7 +142,7 @@ def _near(change: ChangedObject) -> Iterable[Name]:
 
 
 def find_suspects(offers: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried) -> list[FixOffer]:
-    """Those of some offers that may be what is bad once all are made."""
+    """Return the offers that may be the cause of what is bad once all of them are made."""
     names = {name for _, name in bad}
     found = [
         offer

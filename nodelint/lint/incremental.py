@@ -159,7 +159,7 @@ class ResultCache:
 
 
 class ResultCaches:
-    """What is kept of a view, by the release that its objects are judged for."""
+    """The results that are kept of a view, by the release that its objects are judged for."""
 
     def __init__(self) -> None:
         self._kept: dict[object, ResultCache] = {}
@@ -181,7 +181,7 @@ class ResultCaches:
 
 
 def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingContext, run: RunRule) -> list[str]:
-    """Let some rules look at an object once more; the faults of rules themselves."""
+    """Run some rules again over an object. Return the faults of the rules themselves."""
     output = RuleOutput([], [], [])
     noted: Answers = {}
     try:

@@ -429,7 +429,9 @@ def _fix_key(result: Result) -> object:
 
 
 def _mistake(result: Result) -> tuple[object, ...]:
-    """What is one mistake: a place and its message without numbers, which differ from object to object."""
+    """Return what findings about one mistake have in common: the place, and the message without numbers, which differ
+    from object to object.
+    """
     span = result.span
     message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
     return result.rule.name, span.source.path, span.start, span.end, message

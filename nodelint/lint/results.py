@@ -146,7 +146,7 @@ def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
 
 
 def _explained(result: Result, better: SpanIndex) -> bool:
-    """Whether a place of the better findings holds this one's, or meets what this one covers.
+    """Whether a place of the better findings holds the place of this one, or lies in what this one covers.
 
     A finding about a whole mapping is not explained by a mistake somewhere inside it.
     """

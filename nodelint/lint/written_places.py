@@ -68,6 +68,8 @@ def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
 
 
 def withhold_shared(other: Built) -> Withheld:
-    """That a fix changes what is built elsewhere of the same file, where nothing is wrong with it."""
+    """Return the reason that a fix is not offered: it changes what is built elsewhere of the same file, where nothing
+    is wrong.
+    """
     place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
     return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")

@@ -39,7 +39,7 @@ def uri_of(path: str) -> str:
 
 
 def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
-    """What is wrong in one text; of very much the gravest, with the number of the others."""
+    """Return the diagnostics of one text. Of very many, return the gravest, with the number of the others."""
     found = list(_with_fingerprints(view, buffer))
     more = found[MOST:]
     if more:
@@ -58,7 +58,7 @@ def _with_fingerprints(view: View, buffer: Buffer) -> Iterator[tuple[Result, str
 
 
 def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
-    """That there are findings which are not shown, at the first of these."""
+    """Return a diagnostic that counts the findings that are not shown, at the first of them."""
     start = min(result.span.start for result in left)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
     message = f"{len(left):,} more findings are not shown; `nodelint check` lists them all"
@@ -66,7 +66,7 @@ def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.D
 
 
 def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
-    """That something of a text is not judged, in the line that is to blame."""
+    """Return a diagnostic that something of a text is not judged, in the line that is the cause."""
     at = gap.object.name_node if gap.object is not None and gap.object.source is buffer.source else None
     start = at.start if at is not None else buffer.source.start_of_line(gap.line)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))

@@ -325,7 +325,7 @@ class Server(LanguageServer):
         return edit is not None and edit.document_changes is True
 
     def finish(self) -> None:
-        """Let go of what is still to be judged."""
+        """Drop what is still to be judged."""
         if self._judging is not None:
             self._judging.cancel()
         self._worker.shutdown(wait=False, cancel_futures=True)

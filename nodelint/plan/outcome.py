@@ -291,7 +291,9 @@ class Plan(NamedTuple):
 
     @property
     def endangers_nodes(self) -> bool:
-        """Whether a node goes, or may go, or none can come: what was not compared and changes counts."""
+        """Whether a node is or may be replaced or removed, or none can be launched. A change that was not compared
+        counts.
+        """
         return (
             any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)

@@ -71,7 +71,9 @@ def roll(
     release: Version,
     now: datetime | None,
 ) -> Roll | None:
-    """How the nodes of a pool that are replaced go, for the pool before and after; None where none goes."""
+    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after. None where no node
+    goes.
+    """
     names = {outcome.name for outcome in outcomes if outcome.outcome == "replaced"}
     if not names:
         return None

@@ -30,7 +30,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
 class PoolBlock(NamedTuple):
-    """Pools of which the same is to be said, for the same places."""
+    """NodePools with the same causes at the same places: a report has one block for all of them."""
 
     pools: tuple[PoolPlan, ...]
 

@@ -236,6 +236,8 @@ def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def as_documents(source: Source, roots: Sequence[Node]) -> None:
-    """Let nodes read from a text without a word of Karpenter's be documents of it, so that edits find them."""
+    """Make nodes that were read from a text without a word of Karpenter's documents of the text, so that edits find
+    them.
+    """
     if not any(document.root is not None for document in source.documents):
         source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(roots)]

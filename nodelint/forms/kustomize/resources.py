@@ -108,7 +108,7 @@ class Resource:
         self._ids = None
 
     def keep_id(self) -> None:
-        """Remember what it is before it becomes something else."""
+        """Remember the kind, name and namespace of the object before they change."""
         now = self.id
         known = (now.namespace, now.name, now.kind)
         if self.previous[-1:] != [known]:

@@ -138,7 +138,7 @@ class YamlTree:
             value.in_flow = whole
 
     def fill_blanks(self) -> None:
-        """Let nulls of no characters be empty texts between brackets: as such kustomize prints them."""
+        """Turn nulls of no characters between brackets into empty texts, as kustomize prints them."""
         pending = [(self, False)]
         while pending:
             value, in_flow = pending.pop()
