@@ -38,7 +38,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
-| `controller_policy`, `iam_statements` | what the controller has to be allowed in AWS, and what policies in files allow |
+| `controller_policy`, `iam_statements` | what the controller needs to be allowed, and what policies allow |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is

@@ -4,9 +4,9 @@ A module of Terraform gives the controller the permissions of older releases of 
 
 Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
 one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
-asks for more than the old one grants: it tags instances after their launch, and is refused (`not authorized to
-perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 next to which
-all NodePools and EC2NodeClasses are `v1`.
+asks for more than the old one grants: it gives instances that an older release launched a further tag, and is refused
+(`not authorized to perform: ec2:CreateTags`); from 1.7 on it also lists instance profiles. Version 21 has the new
+policy alone. The rule looks at modules of version 20 next to which all NodePools and EC2NodeClasses are `v1`.
 
 ```yaml bad
 # file: karpenter.tf
@@ -157,7 +157,7 @@ spec:
 ```
 
 A launch is a call about each resource that takes part in it. `ec2:CreateFleet` and `ec2:RunInstances` that are not
-allowed on launch templates are refused (`not authorized to perform: ec2:CreateFleet on resource: ...launch-template`).
+allowed on launch templates are refused (`not authorized to perform: ec2:CreateFleet on resource: ...`).
 
 Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
 `AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
@@ -203,7 +203,6 @@ resource "aws_iam_role_policy_attachment" "karpenter" {
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from nodelint.api import (
     Context,
@@ -265,15 +264,18 @@ def check(source: Source, context: Context) -> Findings:
         at = Span(source, *place.span(1)) if place is not None else call.at
         oldest = _find_oldest(source, context)
         if objects and most < module.v1_always and module.v1_switch and module.v1_switch not in call.text:
-            ways = [_describe_switch(module, most), "move to version 21 of the module"]
             newer = module.version_with(["iam:ListInstanceProfiles"])
+            lists = oldest is not None and oldest >= _LISTS_PROFILES
             yield Finding(
                 at=at,
                 message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
-                note="EC2 refuses `ec2:CreateTags` when the controller tags instances",
+                note="a deleted EC2NodeClass is never removed: Karpenter lists instance profiles from 1.7 on"
+                if lists
+                else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",
+                severity=None if lists else "info",
                 help=f"move to version {newer} of the module or newer"
-                if oldest is not None and oldest >= _LISTS_PROFILES
-                else ", or ".join(ways),
+                if lists
+                else f"{_describe_switch(module, most)}, or move to version 21 of the module",
             )
         elif not re.search(rf"\b{module.extra}\s*=", call.text):
             needed = _list_needed(source, context, oldest)
@@ -321,20 +323,18 @@ def _find_oldest(source: Source, context: Context) -> releases.Version | None:
     return min(map(min, stated)) if stated and all(stated) else None
 
 
-def _list_needed(
-    source: Source, context: Context, oldest: releases.Version | None
-) -> "list[controller_policy.Call]":
+def _list_needed(source: Source, context: Context, oldest: releases.Version | None) -> "list[controller_policy.Call]":
     """Return the calls that the controller of a file's neighbours makes, as far as these are known."""
     classes = context.run_files.objects_near(source, EC2NodeClass)
-    asked = controller_policy.asked_by(classes)
+    conditions = controller_policy.list_conditions(classes)
     if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
-        asked.add("spot")
+        conditions.add("spot")
     installs = context.run_files.installs
     if any(install.find("INTERRUPTION_QUEUE") for install in installs):
-        asked.add("queue")
+        conditions.add("queue")
     if any(install.is_complete and not install.find("CLUSTER_ENDPOINT") for install in installs):
-        asked.add("no-endpoint")
-    return controller_policy.calls_of(asked, oldest) if classes or oldest is not None else []
+        conditions.add("no-endpoint")
+    return controller_policy.calls_of(conditions, oldest) if classes or oldest is not None else []
 
 
 def _asks_for_spot(pool: NodePool) -> bool:

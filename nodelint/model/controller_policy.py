@@ -54,43 +54,43 @@ def calls() -> Sequence[Call]:
     ]
 
 
-def calls_of(asked: Collection[str], oldest: Version | None) -> list[Call]:
+def calls_of(conditions: Collection[str], oldest: Version | None) -> list[Call]:
     """Return the calls that a controller makes, one for each action.
 
-    `asked` says what its classes and its chart ask for (`Call.when`), `oldest` the oldest release that may run; None
-    where that is not known: then no call counts that only some releases make, unless the classes ask for it.
+    `conditions` says what its classes and its chart ask for (`Call.when`), `oldest` is the oldest release that may
+    run. It is None where that is not known: a call that only some releases make counts then if classes ask for it.
     """
     found: dict[str, Call] = {}
     for call in calls():
-        is_made = call.since is None or call.when in asked or (oldest is not None and oldest >= call.since)
-        if is_made and (not call.when or call.when in asked):
+        is_made = call.since is None or call.when in conditions or (oldest is not None and oldest >= call.since)
+        if is_made and (not call.when or call.when in conditions):
             found.setdefault(call.action, call)
     return list(found.values())
 
 
-def asked_by(classes: Sequence[EC2NodeClass]) -> set[str]:
+def list_conditions(classes: Sequence[EC2NodeClass]) -> set[str]:
     """Return what classes ask of the controller, as `Call.when` names it."""
-    asked = set()
+    conditions = set()
     for node_class in classes:
         spec = node_class.node.get("spec")
         if spec is None:
             continue
         text = spec.source.text[spec.start : spec.end]
         if spec.get("role") and not spec.get("instanceProfile"):
-            asked.add("role")
+            conditions.add("role")
         for field, name in (
             ("capacityReservationSelectorTerms", "reservations"),
             ("placementGroupSelector", "placement-group"),
         ):
             if spec.get(field) is not None:
-                asked.add(name)
+                conditions.add(name)
         terms = spec.get("amiSelectorTerms")
         listed = terms.items if terms is not None else ()
         if any(term.get("alias") or term.get("ssmParameter") for term in listed):
-            asked.add("alias")
+            conditions.add("alias")
         if re.search(r"\balias[\"']?\s*:\s*[\"']?al2023@|\bamiFamily[\"']?\s*:\s*[\"']?AL2023\b", text):
-            asked.add("al2023")
-    return asked
+            conditions.add("al2023")
+    return conditions
 
 
 class PolicyModule(NamedTuple):

@@ -47,8 +47,8 @@ class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
     `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, which has no version, or OVERRIDDEN. `of_image` says that it is the tag of the
-    controller's image, not of a chart.
+    LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, which has no version, or OVERRIDDEN. `of_image` says that it is the tag
+    of the controller's image, not of a chart.
     """
 
     about: About

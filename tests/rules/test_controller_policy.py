@@ -1,4 +1,4 @@
-"""What the controller is allowed in AWS, in each form in which repositories write policies; and each mistake's twin."""
+"""What the controller is allowed in AWS, in each form in which policies are written; and the twin of each mistake."""
 
 from __future__ import annotations
 
@@ -49,10 +49,8 @@ def policy(lacking: str = "", kind: str = "") -> Statements:
 
 
 def as_documents(statements: Statements) -> str:
-    rows = "".join(
-        f"  statement {{\n    actions   = {json.dumps(s['Action'])}\n    resources = {json.dumps(s['Resource'])}\n  }}\n"
-        for s in statements
-    )
+    row = "  statement {{\n    actions   = {}\n    resources = {}\n  }}\n"
+    rows = "".join(row.format(json.dumps(s["Action"]), json.dumps(s["Resource"])) for s in statements)
     return f'data "aws_iam_policy_document" "karpenter" {{\n{rows}}}\n'
 
 
@@ -67,33 +65,31 @@ def as_jsonencode(statements: Statements) -> str:
     )
 
 
-def as_program(statements: Statements, indent: str = "") -> str:
-    rows = "".join(
-        f"karpenter.addToPolicy(new iam.PolicyStatement({{\n  actions: {json.dumps(s['Action'])},\n"
-        f"  resources: {json.dumps(s['Resource'])},\n}}));\n"
-        for s in statements
-    )
-    return f"{indent}{rows}"
-
-
 def as_template(statements: Statements) -> str:
     """A template of CloudFormation in YAML's block style, with lists that begin at the indent of their key."""
     made = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Statement": list(statements)}}}
     return yaml.safe_dump({"Description": "roles of karpenter", "Resources": {"KarpenterControllerPolicy": made}})
 
 
+CLUSTER = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: main, region: eu-west-1}\n"
+FROM_FILE = 'resource "aws_iam_policy" "karpenter" {\n  policy = file("${path.module}/karpenter.json")\n}\n'
+SCRIPT = "#!/bin/sh\n# karpenter\ncat <<'EOF' > policy.json\n"
 FORMS: dict[str, Callable[[Statements], dict[str, str]]] = {
     "json": lambda s: {"karpenter-policy.json": json.dumps({"Id": "karpenter", "Statement": list(s)}, indent=2)},
     "cloudformation": lambda s: {"template.yaml": as_template(s)},
     "cloudformation with Sub": lambda s: {
-        "template.yaml": "Description: roles of karpenter\nResources:\n  KarpenterControllerPolicy:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n"
-        "      PolicyDocument: !Sub |\n"
+        "template.yaml": "Description: roles of karpenter\nResources:\n  KarpenterControllerPolicy:\n"
+        "    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument: !Sub |\n"
         + "".join(f"        {line}\n" for line in json.dumps({"Statement": list(s)}, indent=1).splitlines())
     },
     "eksctl": lambda s: {
-        "cluster.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: main, region: eu-west-1}\n"
+        "cluster.yaml": CLUSTER
         + yaml.safe_dump(
-            {"iam": {"serviceAccounts": [{"metadata": {"name": "karpenter"}, "attachPolicy": {"Statement": list(s)}}]}}
+            {
+                "iam": {
+                    "serviceAccounts": [{"metadata": {"name": "karpenter"}, "attachPolicy": {"Statement": list(s)}}]
+                }
+            }
         )
     },
     "document": lambda s: {"karpenter.tf": as_documents(s)},
@@ -104,11 +100,13 @@ FORMS: dict[str, Callable[[Statements], dict[str, str]]] = {
         + "\n  JSON\n}\n"
     },
     "file": lambda s: {
-        "karpenter.tf": 'resource "aws_iam_policy" "karpenter" {\n  policy = file("${path.module}/karpenter.json")\n}\n',
+        "karpenter.tf": FROM_FILE,
         "karpenter.json": json.dumps({"Id": "karpenter", "Statement": list(s)}),
     },
     "script": lambda s: {
-        "setup.sh": "#!/bin/sh\n# karpenter\ncat <<'EOF' > policy.json\n" + json.dumps({"Statement": list(s)}) + "\nEOF\n"
+        "setup.sh": "#!/bin/sh\n# karpenter\ncat <<'EOF' > policy.json\n"
+        + json.dumps({"Statement": list(s)})
+        + "\nEOF\n"
     },
 }
 CLASS = nodeclass() + "---\n" + nodepool("key: karpenter.sh/capacity-type, operator: In, values: [spot]")

@@ -9,7 +9,9 @@ from nodelint.data import table
 from nodelint.model.evidence import DEFAULT, LOOSE, Evidence, not_known, stated
 
 _CALL = re.compile(r'(?m)^module[ \t]+"([\w-]+)"[ \t]*\{')
-_SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*aws-ia/(?:eks|terraform-aws-eks)-blueprints-addons[/".?]')
+_SOURCE = re.compile(
+    r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*aws-ia/(?:eks|terraform-aws-eks)-blueprints-addons[/".?]'
+)
 _ON = re.compile(r"(?m)^[ \t]*enable_karpenter[ \t]*+=[ \t]*+(?!false)")
 _NAMED = re.compile(r"\bchart_version[ \t]*=")
 _KARPENTER = re.compile(r"(?m)^([ \t]*)karpenter[ \t]*=[ \t]*(\{)?")
@@ -63,5 +65,5 @@ def _find_default(version: re.Match[str] | None) -> tuple[str, bool]:
     is_exact = version[1] != "~>" and len(numbers) == 3
     if version[1] == "~>":
         numbers[-1] = float("inf")
-    charts = [row["chart"] for row in rows if [int(n) for n in row["from"].split(".")] <= numbers]
+    charts = [row["chart"] for row in rows if [float(n) for n in row["from"].split(".")] <= numbers]
     return (charts[-1] if charts else rows[0]["chart"]), is_exact
