@@ -1,12 +1,10 @@
-"""Terraform gives the controller fewer permissions than its release and its classes ask for.
+"""Terraform grants the controller fewer permissions than its release and its classes need.
 
-A module of Terraform gives the controller the permissions of older releases of Karpenter.
-
-Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
-one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
-asks for more than the old one grants: it tags instances after their launch, and is refused (`not authorized to
-perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 next to which
-all NodePools and EC2NodeClasses are `v1`.
+Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies. With `enable_v1_permissions` it
+grants what Karpenter 1.0 and later need. By default it grants what 0.33 to 0.37 need. A controller that serves `v1`
+tags instances after their launch, and the old policy refuses that (`not authorized to perform: ec2:CreateTags`).
+Version 21 has only the new policy. The rule reports modules of version 20 if all NodePools and EC2NodeClasses next to
+them are `v1`.
 
 ```yaml bad
 # file: karpenter.tf
@@ -49,11 +47,11 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-From 1.7.0 on the controller also lists instance profiles. Version 21.2.0 of the submodule grants
-`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons; no older version does. Without
-it nodes are launched, but an EC2NodeClass that is deleted stays (its finalizer lists the profiles first), and so do
-the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, next to objects for
-which files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
+From 1.7.0 on, the controller also lists instance profiles. Version 21.2.0 of the submodule grants
+`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons. Older versions do not. Without
+the permission nodes launch, but a deleted EC2NodeClass is never removed, because its finalizer lists the profiles
+first. Unused profiles stay as well. The rule reports modules with a known version next to objects for which files
+state Karpenter 1.7.0 or newer. It reports nothing if the call adds its own permissions.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -95,14 +93,14 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-A policy that is written out, and lacks what each launch needs.
+The rule also reads policies that are written out in Terraform.
 
-For a class with `role` Karpenter makes an instance profile, puts the role into it and reads it again. Policies from
-the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
-never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
-also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
-counts what any file of the run grants, wildcards too, and is silent next to a class with `instanceProfile` and next
-to a module that makes the policy.
+If a class has a `role`, Karpenter creates an instance profile, adds the role to it and reads it again. Policies from
+the time of the Provisioner allow none of that, because nodes used an existing instance profile. The class then never
+becomes ready (`InstanceProfileReady`), and no node launches. Karpenter looks up images with `ec2:DescribeImages`,
+also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one Terraform file. It
+counts what all files of the run grant, including wildcards. It reports nothing next to a class with `instanceProfile`
+or next to a module that creates the policy.
 
 ```yaml bad
 # file: karpenter.tf
@@ -155,9 +153,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
-`AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
-role whose trust policy names Karpenter's service account.
+The managed policies of AWS alone do not grant the controller enough. None of the policies for nodes, nor
+`AmazonEC2FullAccess`, grants `iam:PassRole`, and without it EC2 launches no instance with a role. The rule reports
+such a role if its trust policy names Karpenter's service account.
 
 ```yaml bad
 # file: iam.tf
@@ -345,7 +343,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=block.at,
-            message="only policies of AWS are attached to the controller's role, and none grants `iam:PassRole`:"
+            message="the controller's role has only AWS managed policies, and none grants `iam:PassRole`:"
             " no node is launched",
             also=[],
             help="attach the policy of Karpenter's CloudFormation template, or use the module `karpenter` of"

@@ -1,9 +1,9 @@
-r"""A NodePool that allows only families three or more generations behind the newest of their kind.
+r"""A NodePool allows only families that are three or more generations older than the newest of their kind.
 
-Newer families of the same category and architecture have the same sizes, do more for each CPU, and often cost less:
-`m6a.large` is 10 % cheaper than `m5.large`. They also give spot more capacity to choose from. `m5` and `c5` are the
-families of many tutorials, and of lists that nobody has looked at since. GPU and accelerator types are not compared,
-and burstable ones have no newer generation on amd64. Prices are on demand, of us-east-1.
+Newer families of the same category and architecture have the same sizes and do more for each CPU. Some cost less:
+`m6a.large` is 10 % cheaper than `m5.large`. More families also give spot more capacity to choose from. Many tutorials
+use `m5` and `c5`, and so do old lists. The rule does not compare GPU and accelerator types. Burstable types have no
+newer generation on amd64. The prices are on-demand prices in us-east-1.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -116,7 +116,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
-    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} and more generations behind"
+    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} or more generations old"
     twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old
