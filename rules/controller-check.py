@@ -193,7 +193,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             note=problem.consequence,
             help=_SHORTER if problem.kind == "user-data" else None,
             suggestions=_chosen(problem)
-            or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
+            or _dropped("remove this one", problem.node if problem.kind == "taint-twice" else None)
             or _ways(obj, problem, context),
         )
 
@@ -207,7 +207,7 @@ def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
         and (changes := edits.if_editable(edits.set_value, choice.node or problem.node, choice.value))
     ]
     alone = problem.kind == "volume-type" and problem.node.value in ("iops", "throughput")
-    return [*found, *_dropped(f"drop `{problem.node.value}`", problem.node if alone else None)]
+    return [*found, *_dropped(f"remove `{problem.node.value}`", problem.node if alone else None)]
 
 
 def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
@@ -217,7 +217,7 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
     if problem.kind == "user-data":
         return []
     if problem.kind == "kubelet-address":
-        return _dropped(f"drop `{messages.short(str(problem.node.value), 40)}`", problem.node)
+        return _dropped(f"remove `{messages.short(str(problem.node.value), 40)}`", problem.node)
     kubelet = obj.node.find("spec", "kubelet")
     if kubelet is not None and "imageGCHighThresholdPercent` must be above" in problem.message:
         return remedies.list_suggestions(remedies.swap_thresholds(kubelet))
@@ -249,10 +249,10 @@ def _requirement_meant(values: Node) -> list[Suggestion]:
     if operator.value == "NotIn":
         written = edits.if_editable(edits.set_value, operator, "Exists")
         ways = [("write `Exists`, which has the same effect", [*written, *dropped] if written and dropped else [])]
-        return remedies.list_suggestions([*ways, ("drop the requirement", edits.if_editable(edits.remove, line))])
+        return remedies.list_suggestions([*ways, ("remove the requirement", edits.if_editable(edits.remove, line))])
     other = "In" if operator.value == "Exists" else "NotIn"
     meant = edits.if_editable(edits.set_value, operator, other)
-    return remedies.list_suggestions([(f"write `{other}`", meant), ("drop `values`", dropped)])
+    return remedies.list_suggestions([(f"write `{other}`", meant), ("remove `values`", dropped)])
 
 
 def _judge(obj: Object, context: Context) -> "list[controller.ControllerProblem | apiserver.SchemaProblem]":
@@ -303,7 +303,7 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
                 at=line.values[0].node,
                 message=f"`{shown}` of `{key}` allows no whole number of 0 or more: the controller crashes",
                 note="Karpenter labels each node with a random number of 0 or more that the bounds allow",
-                suggestions=_dropped("drop the requirement", line.node),
+                suggestions=_dropped("remove the requirement", line.node),
             )
 
 

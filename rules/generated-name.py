@@ -60,7 +60,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             maker, end = made
             yield Finding(
                 at=node,
-                message=f"{maker} generated `{end}`: the next {what} that it creates has another name",
+                message=f"the name ends with `{end}`, which {maker} generated: the next {what} has another name",
                 help=FIXED,
             )
 

@@ -84,7 +84,7 @@ def _find_unknown(buffer: "cluster_objects.CapacityBuffer", context: Context) ->
         node, meant = problem.node, problem.suggestion
         if problem.layer == "unknown":
             changes = edits.if_editable(edits.set_key, node, meant) if meant is not None else []
-            ways = [Suggestion("drop it", edits.if_editable(edits.remove, node))]
+            ways = [Suggestion("remove it", edits.if_editable(edits.remove, node))]
             yield Finding(
                 at=node,
                 message=problem.message,

@@ -1,9 +1,9 @@
 r"""A hop limit above 1 lets pods reach the metadata service of the node and use the credentials of the node's role.
 
 A packet from a pod needs one hop more than a packet from the node. With a limit of 1, the answer does not reach the
-pod. With 2 or more, every pod without its own role can act as the node: pull images, attach network interfaces, join
-the cluster. Pods with a role of their own (Pod Identity, IRSA) do not need the metadata service. Pods that use the
-host's network reach it with any limit.
+pod. With 2 or more, it reaches every pod, and the pod can act as the node: pull images, attach network interfaces,
+join the cluster. Pods with a role of their own (Pod Identity, IRSA) do not need the metadata service. Pods that use
+the host's network reach it with any limit.
 
 A limit of 2 is common, because some add-ons read their region from the metadata service. So the rule belongs to the
 group practice. If you change the limit, Karpenter replaces the nodes of the class.

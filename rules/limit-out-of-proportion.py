@@ -102,7 +102,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
     yield Finding(
         at=fixes.visible_node(unreached.at.node),
         message=f"the {unreached.resource} limit `{_quote_limit(unreached)}` is never reached:"
-        f" the {other.resource} limit `{_quote_limit(other)}` stops it at about {end} or less",
+        f" the {other.resource} limit `{_quote_limit(other)}` stops the pool at about {end} or less",
         once=True,
         also=[Also(other.at.node, why)],
         help="set both limits to the size that the pool may grow to",

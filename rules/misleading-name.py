@@ -143,8 +143,13 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
         message=f"{start.replace('{}', named)}, {remark}",
         severity="warning" if other == "spot" else None,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `karpenter.sh/capacity-type In [{named}]`, or rename it",
+        help=f"require `karpenter.sh/capacity-type In [{named}]`, {_rename(pool, at)}",
     )
+
+
+def _rename(pool: NodePool, at: Node) -> str:
+    """Return how the text at a place is changed instead: the name of the pool, or a label of its template."""
+    return "or rename the pool" if at is pool.name_node else "or change the label"
 
 
 def _also(node: Node, what: str) -> Also:
@@ -165,7 +170,7 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
         at=at,
         message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types are {other}",
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `kubernetes.io/arch In [{named}]`, or rename it",
+        help=f"require `kubernetes.io/arch In [{named}]`, {_rename(pool, at)}",
     )
 
 
@@ -184,5 +189,5 @@ def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) 
     yield Finding(
         at=at,
         message=f"{start.replace('{}', f'{named}s')}, but {lack}",
-        help=f"allow instance types that have one, or rename it",
+        help=f"allow instance types that have one, {_rename(pool, at)}",
     )

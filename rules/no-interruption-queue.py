@@ -1,4 +1,4 @@
-"""A NodePool uses spot capacity, but Karpenter's chart has no interruption queue, so EC2 reclaims nodes without a drain.
+"""A NodePool uses spot capacity, but Karpenter's chart has no interruption queue, so reclaimed nodes are not drained.
 
 EC2 announces two minutes before it reclaims a spot instance. Karpenter reads this from an SQS queue: it starts
 another node at once and drains the old one. Without `settings.interruptionQueue` Karpenter gets no notice, and pods
@@ -94,7 +94,7 @@ def check(source: Source, context: Context) -> Findings:
             places.add(at.start)
             yield Finding(
                 at=at,
-                message="the chart has no interruption queue: spot interruptions end nodes without a drain",
+                message="the chart has no interruption queue: EC2 reclaims spot nodes before Karpenter drains them",
                 also=[Also(line.values_node, "allows spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that receives EC2's events",
                 once=True,

@@ -361,5 +361,5 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
     report = json.loads(nodelint("check", ".", "--format", "json").stdout)
     found = [finding for finding in report["findings"] if finding["rule"] == "gpu-image-gap"]
     assert [finding["related"][1]["message"] for finding in found] == [
-        "asks for GPUs, and no pool with a driver takes it"
+        "asks for GPUs, and no pool with a driver accepts it"
     ] * has_match

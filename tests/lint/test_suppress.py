@@ -61,7 +61,10 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
             "# nodelint: ignore[unknown-feild]",
             "there is no rule `unknown-feild`, did you mean `unknown-field`?",
         ),
-        ("# nodelint: ignore", "no rule named, so nothing is suppressed: write `# nodelint: ignore[rule] reason`"),
+        (
+            "# nodelint: ignore",
+            "this comment names no rule, so it suppresses nothing: write `# nodelint: ignore[rule] reason`",
+        ),
         ("# nodelint: ignore[unknown-field]", "nothing to suppress: `unknown-field` finds nothing here"),
     ],
 )

@@ -166,7 +166,7 @@ def test_an_image_by_id_is_not_told_to_follow_a_family_that_ended(
 ) -> None:
     text = CLASS.replace("AMI", "{id: ami-0123456789abcdef0}") + f"  amiFamily: {family}\n"
     (result,) = check(text, select=["image-by-id"]).results
-    assert result.finding.help == f"an alias holds in every region: `alias: {alias}`"
+    assert result.finding.help == f"an alias works in every region: `alias: {alias}`"
 
 
 @pytest.mark.parametrize(

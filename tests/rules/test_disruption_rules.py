@@ -46,7 +46,7 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0` nodes applies at all times: no node is replaced for drift or consolidation",
+                    "a budget of `0` nodes applies at all times: Karpenter replaces no node for drift or consolidation",
                 )
             ],
         ),
@@ -84,7 +84,7 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "the budgets allow no disruption at any time of the week: no node is ever replaced for drift",
+                    "the budgets allow no disruption at any time of the week: Karpenter never replaces a node for drift",
                 )
             ],
         ),
@@ -520,7 +520,7 @@ def test_v1beta1_is_judged_by_what_it_becomes(check: Check, release: str) -> Non
     [ending] = [r for r in report.results if r.rule.name == "removed-api"]
     assert ending.severity == ("info" if release == "1.0.8" else "error")
     assert ending.finding.note == (
-        "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
+        "from 1.0 on, Karpenter drains expired nodes whatever the budgets say; before, budgets delayed expiry"
     )
 
 

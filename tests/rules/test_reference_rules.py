@@ -364,7 +364,11 @@ def test_a_bracket_that_is_still_open_is_marked(rules: dict[str, Rule]) -> None:
     text = BLOCKED.replace("[m99]}", "[m99\n")
     (result,) = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(str(NEWEST))), rules)).results
     (also,) = result.finding.also
-    assert (result.rule.name, text[also.span.start :][:4], also.message) == ("yaml-syntax", "[m99", "still open here")
+    assert (result.rule.name, text[also.span.start :][:4], also.message) == (
+        "yaml-syntax",
+        "[m99",
+        "it is still open at this line",
+    )
 
 
 def test_a_spec_that_is_an_expression_is_no_fault_of_ours(rules: dict[str, Rule]) -> None:
