@@ -162,7 +162,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         safety=safety,
         also=_terms(resolution),
         suggestions=_by_alias(resolution, arch),
-        help=f"or select an {arch} image as well{_offer(resolution, gap)}",
+        help=_other_way(resolution, gap),
     )
 
 
@@ -208,7 +208,12 @@ def _terms(resolution: resolve.Resolution) -> list[Also]:
     return list(found.values())[:3]
 
 
-def _offer(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
+def _other_way(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
+    """Return what to do instead of the fix: select an image, except for Windows, which has no arm64 images."""
+    family = resolution.images.ami_family or ""
+    if family.startswith("Windows") and gap.arch != "amd64":
+        return "AWS publishes Windows images only for amd64"
     if not gap.aliases:
-        return ""
-    return f", for example with the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}`"
+        return f"or select an {gap.arch} image as well"
+    alias = fixes.nearest_alias(gap.aliases, resolution.images.ami_family)
+    return f"or select an {gap.arch} image as well, for example with the alias `{alias}`"

@@ -65,7 +65,7 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
     yield Finding(
         at=fixes.visible_node(telling[0].key_node),
         message=_message(left, others, resolution, generations),
-        help=f"add newer families of the same sizes: {_examples(left, newer, resolution)}",
+        help=_examples(left, newer, resolution),
     )
 
 
@@ -99,18 +99,27 @@ def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[Type
 
 
 def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Resolution) -> str:
-    """Families of the generation before the newest, which most regions have, without disks or more network."""
+    """Return the newest families that cost no more than the old ones, without disks or more network if there are some.
+
+    If every newer family costs more, return those of the generation before the newest, which most regions have.
+    """
     types = resolution.catalog
-    found: list[str] = []
+    cheap: list[str] = []
+    others: list[str] = []
     for family in resolution.families(left):
-        generations = sorted(int(value) for value in types.distinct(keys.GENERATION, newer[family]))
-        chosen = generations[-2] if len(generations) > 1 else generations[-1]
-        of_it = newer[family] & types.having_value(keys.GENERATION, str(chosen))
-        plain = [
-            family for family in resolution.families(of_it) if family.partition(str(chosen))[2] in ("", "a", "g", "i")
-        ]
-        found += [family for family in plain or resolution.families(of_it)[:2] if family not in found]
-    return ", ".join(f"`{name}`" for name in found[:6])
+        own = left & types.having_value(keys.FAMILY, family)
+        generations = sorted(types.distinct(keys.GENERATION, newer[family]), key=int, reverse=True)
+        for place, generation in enumerate(generations):
+            of_it = newer[family] & types.having_value(keys.GENERATION, generation)
+            names = resolution.families(of_it)
+            for name in [name for name in names if name.partition(generation)[2] in ("", "a", "g", "i")] or names[:2]:
+                twin = resolve.cheaper_twin(own, types.having_value(keys.FAMILY, name), types)
+                cheap += [name] if twin is not None and twin.saved >= 0 else []
+                others += [name] if place == min(1, len(generations) - 1) else []
+    named = ", ".join(f"`{name}`" for name in list(dict.fromkeys(cheap or others))[:6])
+    if cheap:
+        return f"add newer families of the same sizes that cost no more: {named}"
+    return f"add newer families of the same sizes, which do more per CPU but cost more: {named}"
 
 
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
@@ -121,5 +130,5 @@ def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, beh
     if twin is None:
         return old
     if twin.saved <= 0.005:
-        return messages.first_fitting(f"{old}: `{twin.other}` has the shape of `{twin.own}`", old)
+        return messages.first_fitting(f"{old}: `{twin.other}` has the same CPUs and memory as `{twin.own}`", old)
     return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)

@@ -569,7 +569,7 @@ def test_zone_ids_of_another_region_are_not_judged(judge: Judge) -> None:
 def test_a_zone_of_another_region_beside_others_is_skipped(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a, us-west-2a]"), "zone-without-subnet")
     assert not report.results
-    assert [s.reason for s in report.skipped] == ["`us-west-2a` is a zone of another region than the facts"]
+    assert [s.reason for s in report.skipped] == ["`us-west-2a` is a zone in another region than the facts"]
 
 
 @pytest.mark.parametrize(

@@ -153,14 +153,14 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             NODECONFIG + "  cluster: {name: main}\n",
             "overridden-user-data",
             "cluster",
-            "what userData says of the cluster is overwritten",
+            "Karpenter overwrites the cluster settings in userData",
         ),
         (
             "bottlerocket",
             '[settings.kubernetes]\napi-server = "${url}"\ncluster-name = "main"\n',
             "overridden-user-data",
             "api-server",
-            "what userData says of the cluster is overwritten",
+            "Karpenter overwrites the cluster settings in userData",
         ),
         (
             "al2",

@@ -143,7 +143,7 @@ class TestReference:
         assert (result.rule.name, result.rule.severity) == ("unknown-node-class", "warning")
         assert result.finding.message == "there is no NodeClass `wbe`, did you mean `web`?"
         [result] = check(pool(ref=REF.replace("web", "storage")) + "---\n" + node_class()).results
-        assert result.finding.message == "the files that were read define no NodeClass `storage`"
+        assert result.finding.message == "the files of this run define no NodeClass `storage`"
         assert [way.name for way in result.finding.suggestions] == ["use `web`"]
 
     @pytest.mark.parametrize(

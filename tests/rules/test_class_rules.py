@@ -92,7 +92,7 @@ def test_a_data_volume_smaller_than_its_image_is_not_offered(
 def test_a_release_that_leaves_local_disks_of_bottlerocket_alone(check: Callable[..., Report]) -> None:
     text = CLASS.replace("AMI", BOTTLEROCKET) + volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
     (result,) = check(text, karpenter="1.0.8", select=["root-volume-device"]).results
-    assert result.finding.message.startswith("only `/dev/xvda` is mapped")
+    assert result.finding.message.startswith("the class maps only `/dev/xvda`")
 
 
 @pytest.mark.parametrize(
