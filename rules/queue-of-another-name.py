@@ -84,8 +84,8 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=at,
-        message=f"Terraform names the queue `{name}`, but the chart names `{named[0].value}`: the controller finds "
-        "no queue",
+        message=f"the chart names the queue `{named[0].value}`, but Terraform names it `{name}`: the controller "
+        "finds none",
         also=[Also(queues[0][1], "creates the queue")],
         help=f"write `{name}`",
     )
