@@ -46,7 +46,7 @@ def test_a_comment_with_the_old_name_silences_the_rule_and_is_told_the_new_one(r
     idle = nodepool().replace("  template:", f"  template: # nodelint: ignore[{OLD}]")
     assert [message for _, message in rule_messages(idle, rules)] == [
         message,
-        f"nothing to suppress: `{OLD}` finds nothing here",
+        f"this comment suppresses nothing: `{OLD}` reports nothing at this place",
     ]
 
 
