@@ -65,7 +65,10 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
             "# nodelint: ignore",
             "this comment names no rule, so it suppresses nothing: write `# nodelint: ignore[rule] reason`",
         ),
-        ("# nodelint: ignore[unknown-field]", "this comment suppresses nothing: `unknown-field` reports nothing at this place"),
+        (
+            "# nodelint: ignore[unknown-field]",
+            "this comment suppresses nothing: `unknown-field` reports nothing at this place",
+        ),
     ],
 )
 def test_a_comment_that_silences_nothing_is_reported(check: Check, comment: str, message: str) -> None:

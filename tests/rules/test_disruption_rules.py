@@ -491,7 +491,9 @@ def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> 
         (
             "ci",
             "5m",
-            ["Karpenter consolidates underutilized nodes after `5m`: jobs of this pool (`ci`) are evicted while they run"],
+            [
+                "Karpenter consolidates underutilized nodes after `5m`: jobs of this pool (`ci`) are evicted while they run"
+            ],
         ),
         ("ci", "1h", []),
     ],
@@ -653,7 +655,12 @@ def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: 
     [
         ("template", "node.alpha.kubernetes.io/ttl: '0'", "`node.alpha.kubernetes.io/ttl` gives nodes no", "unsafe"),
         ("template", "karpenter.sh/do-not-evict: 'true'", "`karpenter.sh/do-not-evict` has no effect", "unsafe"),
-        ("template", "karpenter.sh/do-not-disrupt: 'true'", "each node gets this annotation: Karpenter never consolidates", "unsafe"),
+        (
+            "template",
+            "karpenter.sh/do-not-disrupt: 'true'",
+            "each node gets this annotation: Karpenter never consolidates",
+            "unsafe",
+        ),
         ("template", "karpenter.sh/do-not-disrupt: 'false'", None, None),
         ("object", "karpenter.sh/do-not-disrupt: 'true'", "`karpenter.sh/do-not-disrupt` has no effect on a", "safe"),
         ("object", "node.alpha.kubernetes.io/ttl: '0'", None, None),
