@@ -64,7 +64,7 @@ def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
     (here / "nodelint.yaml").write_text(f"per-path-ignores: {{pool.yaml: [{OLD}]}}\n", encoding="utf-8")
     done = nodelint("check", "--format", "json", cwd=here)
     assert NEW not in {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
-    assert f"is named `{NEW}`" in done.stderr
+    assert f"has the new name `{NEW}`" in done.stderr
 
 
 def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path, rules: dict[str, Rule]) -> None:
