@@ -36,7 +36,8 @@ from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
 from nodelint.model.gap import Gap
 from nodelint.model.keys import ARCH, OS
-from nodelint.model.manifest import Alias, EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest_terms import Alias, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
@@ -106,8 +107,8 @@ def idle_annotation(key: str) -> tuple[str, str] | None:
 
 def key_of(node: Node) -> Node:
     """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
-    entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()
-    return visible_node(next((entry.key for entry in entries if entry.value is node), node))
+    entry = node.own_entry
+    return visible_node(node if entry is None else entry.key)
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
