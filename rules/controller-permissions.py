@@ -1,10 +1,10 @@
 """Terraform grants the controller fewer permissions than its release and its classes need.
 
-The submodule `karpenter` of terraform-aws-modules/eks in version 20 has two policies. With `enable_v1_permissions` it
-grants what Karpenter 1.0 and later need. By default it grants what 0.33 to 0.37 need. A controller that serves `v1` adds
-a tag to instances that an older release launched, and the old policy refuses that (`not authorized to perform:
-ec2:CreateTags`). From 1.7 on the controller also lists instance profiles. Version 21 has only the new policy. The rule
-reports modules of version 20 if all NodePools and EC2NodeClasses next to them are `v1`.
+Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies. With `enable_v1_permissions` it
+grants what Karpenter 1.0 and later need. By default it grants what 0.33 to 0.37 need. A controller that serves `v1`
+adds a tag to instances that an older release launched, and the old policy refuses that (`not authorized to perform:
+ec2:CreateTags`). From 1.7 on the controller also lists instance profiles. Version 21 has only the new policy. The
+rule reports modules of version 20 if all NodePools and EC2NodeClasses next to them are `v1`.
 
 ```yaml bad
 # file: karpenter.tf
@@ -97,9 +97,9 @@ The rule also reads policies that are written out.
 
 Karpenter calls more with each release: capacity reservations from 1.3 on (for a class that selects some), instance
 profiles from 1.7 on, placement groups from 1.11 on (for a class that selects one), and the status of instances from
-1.12 on. If a class has a `role`, Karpenter creates an instance profile, adds the role to it and reads it again. Policies
-from the time of the Provisioner allow none of that: the class never becomes ready, and no node launches. The message
-says what happens without the call, and the help names all calls that are not allowed.
+1.12 on. If a class has a `role`, Karpenter creates an instance profile, adds the role to it and reads it again.
+Policies from the time of the Provisioner allow none of that: the class never becomes ready, and no node launches. The
+message says what happens without the call, and the help names all calls that are not allowed.
 
 The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
 and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
