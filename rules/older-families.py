@@ -99,7 +99,7 @@ def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[Type
 
 
 def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Resolution) -> str:
-    """Return the newest families that cost no more than the old ones, without disks or more network if there are some.
+    """Return the newest families that cost no more, if possible without disks or more network.
 
     If every newer family costs more, return those of the generation before the newest, which most regions have.
     """

@@ -118,7 +118,8 @@ def requirements(*keys: str) -> str:
         (
             "NodePool",
             requirements("kubernetes.io/arch arm64"),
-            "`requirements` removes `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the base",
+            "`requirements` removes `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the "
+            "base",
         ),
         # Who repeats an entry knows that the list is replaced.
         ("NodePool", requirements("kubernetes.io/arch amd64"), None),

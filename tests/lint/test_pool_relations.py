@@ -198,7 +198,8 @@ def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
 def test_a_fallback_is_told_by_its_name(check: Check) -> None:
     report = check(pool("fallback", weight=20, limits=True) + pool("general", weight=10), select=["shadowed-pool"])
     assert [r.finding.message for r in report.results] == [
-        "`fallback` (weight 20 against 10) is named a fallback, but Karpenter tries it first, with 967 types in common"
+        "`fallback` (weight 20 against 10) is named a fallback, but Karpenter tries it first, with 967 types in "
+        "common"
     ]
 
 

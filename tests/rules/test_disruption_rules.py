@@ -46,7 +46,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0` nodes applies at all times: Karpenter replaces no node for drift or consolidation",
+                    "a budget of `0` nodes applies at all times: Karpenter replaces no node for drift or "
+                    "consolidation",
                 )
             ],
         ),
@@ -84,7 +85,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "the budgets allow no disruption at any time of the week: Karpenter never replaces a node for drift",
+                    "the budgets allow no disruption at any time of the week: Karpenter never replaces a node for "
+                    "drift",
                 )
             ],
         ),
@@ -93,7 +95,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "budget-gap",
-                    "for 128 of 168 hours a week no budget limits disruption: Karpenter may replace all nodes at once",
+                    "for 128 of 168 hours a week no budget limits disruption: Karpenter may replace all nodes at "
+                    "once",
                 )
             ],
         ),
@@ -492,7 +495,8 @@ def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> 
             "ci",
             "5m",
             [
-                "Karpenter consolidates underutilized nodes after `5m`: jobs of this pool (`ci`) are evicted while they run"
+                "Karpenter consolidates underutilized nodes after `5m`: jobs of this pool (`ci`) are evicted "
+                "while they run"
             ],
         ),
         ("ci", "1h", []),
