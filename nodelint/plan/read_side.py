@@ -7,6 +7,7 @@ import os
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import span_of
+from nodelint.model.folders import path_below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +67,9 @@ def applied(mine: Read, other: Read) -> Inventory:
     """What the clusters get of a side, without files that only the other side's overlays take.
 
     A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
+    Nor is what a chart makes of its default values, if everything that installs it gives others.
     """
-    inventory = mine.inventory
+    inventory = _without_defaults(mine, other)
     if not other.inventory.built:
         return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
@@ -79,6 +81,23 @@ def applied(mine: Read, other: Read) -> Inventory:
         if os.path.abspath(source.path) in own or not _is_left_out(source, mine, folders, taken)
     ]
     return inventory._replace(files=own_files)
+
+
+def _without_defaults(mine: Read, other: Read) -> Inventory:
+    """Leave out what charts make of defaults that nothing installs, unless the other side may install these."""
+    if not any(built.is_installed for built in mine.inventory.built):
+        return mine.inventory
+    used = {
+        path_below(built.source.path, other.root)
+        for built in other.inventory.built
+        if built.by_default and not built.given and not built.is_installed
+    }
+    left = [
+        built
+        for built in mine.inventory.built
+        if not built.is_installed or path_below(built.source.path, mine.root) in used
+    ]
+    return mine.inventory._replace(built=tuple(left))
 
 
 def _absolute(read: Read) -> str:
