@@ -30,14 +30,14 @@ class FolderUse(NamedTuple):
 
     A placeholder in the path stands for what the cluster alone knows. `terms` are fields of the object, and of what
     it refers to, that decide what is applied and where, and that no rendered manifest shows: the revision, the
-    cluster. `is_chart` says that the folder is a chart which the object installs.
+    cluster. `release_terms` count for objects that take the name or the namespace of their release.
     """
 
     name: str
     folder: str
     at: Span
     terms: tuple[tuple[str, str], ...] = ()
-    is_chart: bool = False
+    release_terms: tuple[tuple[str, str], ...] = ()
 
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")

@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 _LONGEST_SHOWN = 40
 _KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
+_OF_RELEASE = re.compile(r"\.Release\.|\binclude\b|\btpl\b")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 _Terms = tuple[tuple[str, str], ...]
 
 
 class _Applier(NamedTuple):
     """An object or a kustomization that applies a folder or takes files: its name, and the folder or file, from the
-    root on. `terms` and `is_chart` are those of `FolderUse`.
+    root on. `terms` and `release_terms` are those of `FolderUse`.
     """
 
     name: str
     place: str
     at: Span
     terms: _Terms = ()
-    is_chart: bool = False
+    release_terms: _Terms = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -59,10 +60,14 @@ class _Applier(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """The files that an object is made of, and the folder of the overlay that applies it."""
+    """The files that an object is made of, and the folder of the overlay that applies it.
+
+    `is_of_release` says that a value of it may be the name or the namespace of a release.
+    """
 
     files: frozenset[str]
     overlay: str | None
+    is_of_release: bool
 
 
 _Objects = dict[str, list[_Places]]
@@ -121,7 +126,8 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
         applier = after[key][0]
         counts = [_count_taken(before[key][0], old[1]), _count_taken(applier, new[1])]
         same = [label for label in counts[0] if len(old[1][label]) <= len(new[1].get(label, ()))]
-        terms = _find_changed_term(before[key], after[key]) if same else None
+        is_of_release = any(places.is_of_release for label in same for places in new[1][label])
+        terms = _find_changed_term(before[key], after[key], is_of_release) if same else None
         if terms is not None and applier.name not in named:
             named.add(applier.name)
             reason = f"its {terms} changes: what the cluster gets of {_join_labels(same)} is not known"
@@ -161,14 +167,14 @@ def _count_taken(applier: _Applier, objects: Mapping[str, Sequence[_Places]]) ->
     return Counter({label: count for label, count in counts.items() if count})
 
 
-def _find_changed_term(old: Sequence[_Applier], new: Sequence[_Applier]) -> str | None:
+def _find_changed_term(old: Sequence[_Applier], new: Sequence[_Applier], is_of_release: bool) -> str | None:
     """Return in words the first term on which something was applied and is no longer; None where all stay."""
-    left = Counter(applier.terms for applier in old) - Counter(applier.terms for applier in new)
-    for terms in left:
-        others = [applier.terms for applier in new]
-        nearest = max(others, key=lambda other: len(set(other) & set(terms)))
-        fields = dict.fromkeys(name for name, _ in (*terms, *nearest))
-        for field in fields:
+    before, after = (
+        [applier.terms + (applier.release_terms if is_of_release else ()) for applier in side] for side in (old, new)
+    )
+    for terms in Counter(before) - Counter(after):
+        nearest = max(after, key=lambda other: len(set(other) & set(terms)))
+        for field in dict.fromkeys(name for name, _ in (*terms, *nearest)):
             was, now = ([text for name, text in side if name == field] for side in (terms, nearest))
             if was != now:
                 return f"`{field}`{_show_move(', '.join(was), ', '.join(now))}"
@@ -197,7 +203,7 @@ def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appli
 def _may_apply(side: Read) -> bool:
     """Whether a file of a side may hold what applies others: most have none, and need no form for it."""
     for path in side.found.seen:
-        if os.path.basename(path) in TABLE.names:
+        if os.path.basename(path) in TABLE.names or "helmfile" in path:
             return True
         try:
             if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):
@@ -212,9 +218,7 @@ def _list_appliers(side: Read) -> list[_Applier]:
 
     files = UnreadInputs(side.found.sources, side.found.seen, side.root)
     found = [
-        _Applier(
-            use.name, path_below(use.folder, side.root), _show_place(side, use.at), use.terms, use.is_chart
-        )
+        _Applier(use.name, path_below(use.folder, side.root), _show_place(side, use.at), use.terms, use.release_terms)
         for row in TABLE.rows
         for use in row.load().list_applied_folders(files)
     ]
@@ -240,6 +244,9 @@ def _list_objects(side: Read) -> _Objects:
         name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
         paths = [obj.source.path, *(built.parts if built is not None else ())]
         overlay = path_below(built.cluster, side.root) if built is not None else None
-        places = _Places(frozenset(path_below(path, side.root) for path in paths), overlay)
+        spec = obj.node.get("spec")
+        code = obj.source.text[spec.start : spec.end] if spec is not None else ""
+        is_of_release = _OF_RELEASE.search(code) is not None
+        places = _Places(frozenset(path_below(path, side.root) for path in paths), overlay, is_of_release)
         found.setdefault(f"{obj.kind} {name}", []).append(places)
     return found

@@ -18,8 +18,8 @@ from nodelint.forms.lib.gotemplate.sprig import read_printed
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresolved
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
-from nodelint.text.missing import items_of
 from nodelint.text.limits import note_left_out, note_limit
+from nodelint.text.missing import items_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN

@@ -80,27 +80,32 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
     for spec in list_specs(root, files.read):
         sources = [*list_sources_of(spec)]
         for part in sources:
-            folder = _written(part.get("path"))
+            folder = _read_text(part.get("path"))
             if folder:
                 places = [os.path.normpath(os.path.join(top, folder.lstrip("/"))) for top in tops]
                 found = next(filter(gate.is_folder, places), places[0])
+                helm = part.get("helm")
+                of_release = (
+                    ("helm.releaseName", _read_text(helm.get("releaseName") if helm is not None else None)),
+                    ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
+                )
                 terms = (*_list_terms(spec, sources, part), *generators)
-                yield FolderUse(name, found, span_of(root), terms, part.get("helm") is not None)
+                yield FolderUse(name, found, span_of(root), terms, of_release)
 
 
 def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tuple[str, str]]:
     """The fields of an Application that decide what of a folder it applies, and where."""
     for field in ("server", "name"):
-        yield f"destination.{field}", _written(spec.find("destination", field))
+        yield f"destination.{field}", _read_text(spec.find("destination", field))
     for part in sources:
         if part is own or part.get("ref") is not None:
-            yield "repoURL", name_repository(_written(part.get("repoURL")))
-            yield "targetRevision", name_revision(_written(part.get("targetRevision")))
+            yield "repoURL", name_repository(_read_text(part.get("repoURL")))
+            yield "targetRevision", name_revision(_read_text(part.get("targetRevision")))
     for field in ("directory", "plugin"):
         found = own.get(field)
         yield field, in_one_line(found) if found is not None else ""
 
 
-def _written(node: Node | None) -> str:
+def _read_text(node: Node | None) -> str:
     """The text of a scalar; one with a placeholder as it is written."""
     return text_of(node) or (node.unquoted if node is not None and node.kind == "scalar" else "")

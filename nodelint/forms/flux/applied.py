@@ -24,7 +24,10 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
         if folder is not None and (prune is None or prune.value is not False):
-            terms = (*repositories.list_terms(root, root.find("spec", "sourceRef")), *_list_fields(root, "kubeConfig"))
+            terms = (
+                *repositories.list_terms(root, root.find("spec", "sourceRef")),
+                *_list_fields(root, "kubeConfig"),
+            )
             yield FolderUse(_name(root), folder, span_of(root), terms)
     for source in [*files.by_path.values()]:
         if "HelmRelease" not in source.text or source.may_be_template:
@@ -35,7 +38,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
             if chart and reference is not None and text_of(reference.get("kind")) == _REPOSITORY:
                 home = find_top(os.path.dirname(os.path.abspath(source.path))) or files.top
                 terms = (*repositories.list_terms(root, reference), *_list_release_terms(root))
-                yield FolderUse(_name(root), os.path.normpath(os.path.join(home, chart)), span_of(root), terms, True)
+                yield FolderUse(_name(root), os.path.normpath(os.path.join(home, chart)), span_of(root), terms)
 
 
 def _name(root: Node) -> str:

@@ -75,7 +75,9 @@ class FluxKustomization(NamedTuple):
 def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files with ConfigMaps whose variables Kustomizations fill in; `seen` are all files that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}
-    names = {name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)}
+    names = {
+        name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
+    }
     found = []
     for path in sorted(seen) if names else ():
         if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
