@@ -1,4 +1,4 @@
-"""What applied objects on the old side and is gone, or applies other files, on the new one, where the objects stay."""
+"""What applied objects on the old side and is gone, or applies other files, while the objects stay in the files."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ def name_places(sides: Sequence[Side], objects: Sequence[Sequence[Object]]) -> d
         named |= places
     if shared:
         for objs in objects:
-            held: dict[object, list[str]] = {}
+            manifests: dict[object, list[str]] = {}
             for obj in objs:
-                held.setdefault(_release(obj), []).append(repr(json_value(obj.node)))
+                manifests.setdefault(_release(obj), []).append(repr(json_value(obj.node)))
             for obj in objs:
                 place = named[id(obj.source)]
                 if place in shared:
-                    named[id(obj.source)] = f"{place} {sorted(held[_release(obj)])}"
+                    named[id(obj.source)] = f"{place} {sorted(manifests[_release(obj)])}"
     return named
 
 

@@ -19,7 +19,7 @@ _REPOSITORY = "GitRepository"
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders of Kustomizations, but for those of which objects stay in the cluster, and charts of HelmReleases."""
+    """The folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
@@ -46,7 +46,7 @@ def _name(root: Node) -> str:
 
 
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
-    """The name and the namespaces of a release, which Flux installs anew if one changes, and what follows its render."""
+    """The name and namespaces of a release, which Flux installs anew if one changes, and what changes its render."""
     namespace = text_of(root.find("metadata", "namespace"))
     target = text_of(root.find("spec", "targetNamespace"))
     default = "-".join(filter(None, (target, text_of(root.find("metadata", "name")))))

@@ -157,6 +157,7 @@ class TerraformInputs:
 
     def list_remote_units(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
         """Yield the units of Terragrunt whose module is elsewhere and may make pools, each with its inputs."""
+        called: list[tuple[Source, HclExpression | None]]
         called = [(source, where) for source in sources if (where := find_remote_module(source)) is not None]
         names = {os.path.basename(source.path) for source, _ in called} - {NAME}
         called += [(s, None) for s in sources if s.path.endswith(NAME) and any(name in s.text for name in names)]
