@@ -239,6 +239,16 @@ def _less_known(
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 
+def _hint_at_chart(found: Discovery) -> str | None:
+    """Return what to do with the one file that is named, if it may hold values; nothing is loaded for other paths."""
+    path = next(iter(found.named), "")
+    if len(found.named) != 1 or found.folders or not path.endswith((".yaml", ".yml")):
+        return None
+    from nodelint.commands._values import hint_at_chart
+
+    return hint_at_chart(path)
+
+
 def _nothing(run: _Run) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
     if run.words.to_stderr:
@@ -257,6 +267,8 @@ def _nothing(run: _Run) -> NoReturn:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
+        if hint := _hint_at_chart(run.found):
+            lines.append(f"{hint}.")
         if lines:
             echo("\n".join(lines), err=run.words.to_stderr)
     else:
