@@ -357,15 +357,17 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
-    from nodelint.report.unified_diff import coloured, unified
+    from nodelint.report.unified_diff import coloured, unified, unsafe_notes
 
     style = look().style
+    unsafe = [result for result in fixed.applied if result.safety == "unsafe"]
     for old, new in zip(sources, fixed.sources, strict=True):
-        lines = "".join(unified(old, new))
+        lines = "".join([*unsafe_notes(old, unsafe), *unified(old, new)])
         echo(coloured(screened(lines, commands=True), style), nl=False, commands=True)
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
-    echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+    by_unsafe = f", {len(unsafe):,} of them by unsafe fixes" if unsafe else ""
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}{by_unsafe}.", err=True)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:

@@ -100,7 +100,9 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
+        # In an editor, files around those that are open are built with them.
+        is_whole = known is not None and len(known.files) == len(sources)
+        if is_whole and not known.built and not known.folder_files and not may_fill(sources):
             return Inventory(sources)
         return self._build(sources)
 
