@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _NOT_DERIVED = "it can replace running nodes"
 """For edits whose effect cannot be derived: with placeholders, or tried only together with other edits."""
 
+_ANOTHER_FIX = "no running node is replaced, but another change may be what you want"
+"""For fixes that replace no node, and are unsafe because they guess which of two fields is wrong."""
+
 _CONVERTED = "Karpenter before 1.0 refuses the result"
 
 _NODES_DRIFT_AND_STAY = (
@@ -40,6 +43,8 @@ def describe_unsafe_fix(result: Result) -> str:
     """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
     if isinstance(result.object, Retired) or (result.object is not None and result.object.version == "v1beta1"):
         return _CONVERTED
+    if result.replaces_no_node:
+        return _ANOTHER_FIX
     found = _find_edited_object(result) if not result.changed else None
     pairs = result.changed if found is None else (found,)
     releases = {result.holds[0].karpenter.last} if result.holds else {OLDEST, NEWEST}

@@ -55,6 +55,26 @@ class ChangedObject(NamedTuple):
         return name_of(self.old or self.new)
 
 
+class PartlyChanged:
+    """The objects of an inventory with some of the changes of a trial: the other objects are as they were."""
+
+    def __init__(self, before: Inventory, after: Inventory, changes: Sequence[ChangedObject]) -> None:
+        self._before = before
+        self._new = {_object_place(change.old): change.new for change in changes if change.old is not None}
+        self.built = (*before.built, *after.built)
+
+    def objects(self, foreign: bool = False) -> Iterator[Object]:
+        """Yield the objects as `Inventory.objects` does."""
+        for obj in self._before.objects(foreign):
+            new = self._new.get(_object_place(obj), obj)
+            if new is not None:
+                yield new
+
+
+def _object_place(obj: Object) -> tuple[int, int]:
+    return id(obj.source), obj.node.start
+
+
 class Tried(NamedTuple):
     """What some edits come to: the objects that change, and those whose rules read them.
 

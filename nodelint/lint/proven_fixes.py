@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from nodelint.base.budget import RUN
 from nodelint.inventory import Inventory, may_fill
@@ -16,6 +16,7 @@ from nodelint.lint.fix_trials import (
     ChangedObject,
     Mark,
     Name,
+    PartlyChanged,
     Trials,
     Tried,
     count_said,
@@ -26,12 +27,12 @@ from nodelint.lint.results import Result, once_in_a_run
 from nodelint.lint.rule_reach import asks_of_others, name_words
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
-from nodelint.model.manifest import Object
+from nodelint.model.manifest import NodePool, Object, RequirementLine
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
 FindMoved = Callable[
-    [Inventory, Inventory, Sequence[ChangedObject], LintRequest, Sequence[Source]],
+    [Inventory, Inventory | PartlyChanged, Sequence[ChangedObject], LintRequest, Sequence[Source]],
     "set[Name]",
 ]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
@@ -124,10 +125,18 @@ class Prover:
             return set()
         return {name_of(obj) for text in self._first.sources for obj in objects(text, foreign=True, more=True)}
 
-    def find_moved(self, tried: Tried, request: LintRequest) -> set[Name] | None:
-        """The objects that lose nodes by what was tried, beside the files as they were at first; None: not known."""
+    def find_moved(
+        self, tried: Tried, request: LintRequest, only: Sequence[ChangedObject] | None = None
+    ) -> set[Name] | None:
+        """Return the objects that lose nodes by what was tried, compared with the files as they were at first.
+
+        With `only`, no more than these changes are made. Return None if it is not known.
+        """
         if self._find_moved is None or self._first is None:
             return None
+        if only is not None:
+            partly = PartlyChanged(self._first, tried.inventory, only)
+            return self._find_moved(self._first, partly, only, request, request.context_sources)
         return self._find_moved(self._first, tried.inventory, tried.changed, request, tried.context_sources)
 
 
@@ -142,6 +151,7 @@ class _Run:
         self._before = count_said(report)
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
+        self._keeping: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
         self._beside: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
@@ -213,8 +223,9 @@ class _Run:
             if follows is not None:
                 self._follows[offer.edits] = offer.rename(follows, first)
                 self._prover.following.update((rule, name) for rule, _ in bad for name in offer.names)
-            if first.edits in self._moved:
-                self._moved.add(offer.edits)
+            for found in (self._moved, self._keeping):
+                if first.edits in found:
+                    found.add(offer.edits)
         return ()
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
@@ -249,6 +260,8 @@ class _Run:
             moved = self._prover.find_moved(tried, self._trials.request)
             movers = [offer for offer in batch if any(touches(offer, name, tried) for name in moved or ())]
             self._moved.update(offer.edits for offer in movers)
+        else:
+            self._keeping.update(self._list_keeping(batch, tried))
         if not bad and not tried.unread:
             self._held.append({offer.edits for offer in batch})
         if len(batch) == 1:
@@ -266,6 +279,17 @@ class _Run:
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])
+
+    def _list_keeping(self, batch: Sequence[FixOffer], tried: Tried) -> Iterator[tuple[Edit, ...]]:
+        """Yield the edits that change requirements of NodePools, nothing else, and replace no node by that."""
+        narrowed = [change for change in tried.changed if _changes_requirements(change)]
+        moved = self._prover.find_moved(tried, self._trials.request, narrowed) if narrowed else None
+        if moved is None:
+            return
+        names = {change.name for change in narrowed} - moved
+        for edits, pairs in attribute_changes(batch, tried.changed).items():
+            if pairs and names.issuperset(name_of(old) for old, _ in pairs):
+                yield edits
 
     def _can_try(self) -> bool:
         """Whether another trial is within what a run may render again."""
@@ -306,7 +330,19 @@ class _Run:
         changed = self._changed.get(edits, ()) if finding.edits else ()
         if finding is result.finding and not changed:
             return result
-        return result._replace(finding=finding, changed=changed)
+        return result._replace(finding=finding, changed=changed, replaces_no_node=edits in self._keeping)
+
+
+def _changes_requirements(change: ChangedObject) -> bool:
+    """Whether a NodePool has other requirements afterwards: which nodes these fit says `plan` alone."""
+    old, new = change.old, change.new
+    if not isinstance(old, NodePool) or not isinstance(new, NodePool):
+        return False
+    return [*map(_content, old.requirements)] != [*map(_content, new.requirements)]
+
+
+def _content(line: RequirementLine) -> tuple[object, ...]:
+    return line.key, line.operator, line.texts, line.min_values, line.known
 
 
 def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:

@@ -44,6 +44,7 @@ class Result(NamedTuple):
     `alike` is what was said of each place, its own first, where one line stands for several. `built` is the object
     that it was found in, where that is built of files; `object` is then the written one. `changed` are the objects
     that the fix changes, before and after it; empty if the fix was not tried, or only together with others.
+    `replaces_no_node`: it is proven that no running node is replaced by the fix.
     """
 
     rule: Rule
@@ -55,6 +56,7 @@ class Result(NamedTuple):
     alike: tuple[Result, ...] = ()
     built: Object | None = None
     changed: tuple[tuple[Object, Object | None], ...] = ()
+    replaces_no_node: bool = False
 
     @property
     def message(self) -> str:

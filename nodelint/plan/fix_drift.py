@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import LintRequest, Target
     from nodelint.lint.fix_trials import ChangedObject, Name
     from nodelint.model.manifest import Object
+    from nodelint.plan.sides import Objects
     from nodelint.text import Source
 
 
@@ -37,7 +38,7 @@ class _Part:
 
 def find_moved(
     before: Inventory,
-    after: Inventory,
+    after: Objects,
     changed: Sequence[ChangedObject],
     request: LintRequest,
     context_sources: Sequence[Source] | None = None,

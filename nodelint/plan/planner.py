@@ -180,6 +180,7 @@ class Planner:
             (),
             tuple(plans),
             (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
+            written=self.of_v1beta1,
         )
 
     def _find_new_values(self, pair: Pair) -> Gap | None:

@@ -15,7 +15,7 @@ from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import ARCH
-from nodelint.model.messages import short
+from nodelint.model.messages import counted, short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.report.explain_facts import (
@@ -143,7 +143,7 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
         notes = [f"({line.note})"] if line.note is not None else []
         if judged and line.removed_alone:
             what = "label" if line.is_label else "line"
-            notes.insert(0, f"drop this {what}: {line.removed_alone:+,} types")
+            notes.insert(0, f"drop this {what}: +{counted(line.removed_alone, 'type')}")
         removed = line.removed if judged else None
         yield from _row(
             len(line.after),

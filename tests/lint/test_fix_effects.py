@@ -39,6 +39,7 @@ spec:
 """
 
 STAYING = "all nodes of the NodePool drift (NodePoolDrifted), and none is replaced: a budget lets none of them go"
+GUESS = "no running node is replaced, but another change may be what you want"
 
 
 @pytest.mark.parametrize(
@@ -46,13 +47,22 @@ STAYING = "all nodes of the NodePool drift (NodePoolDrifted), and none is replac
     [
         ("never-patched", STAYING),
         ("imds-disabled", "all nodes of the class's NodePools are replaced (NodeClassDrift)"),
-        ("unmatchable-value", "changes requirements: nodes that do not match are replaced (RequirementsDrifted)"),
+        ("unmatchable-value", GUESS),
     ],
 )
 def test_an_unsafe_fix_says_which_nodes_it_replaces(nodelint: Run, tmp_path: Path, rule: str, effect: str) -> None:
     (tmp_path / "pair.yaml").write_text(PAIR, encoding="utf-8")
     done = nodelint("check", "--select", rule, "pair.yaml", cwd=tmp_path)
     assert f"fix (unsafe: {effect}):" in done.stdout
+
+
+def test_an_unsafe_fix_that_replaces_nodes_by_their_requirements_says_so(nodelint: Run, tmp_path: Path) -> None:
+    taint = "      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]\n      expireAfter"
+    text = PAIR.replace("[m5, c6i]", "[g4ad, g4dn]").replace("      expireAfter", taint)
+    (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("check", "--select", "device-of-another-vendor,unmatchable-value", "pair.yaml", cwd=tmp_path)
+    replaced = "changes requirements: nodes that do not match are replaced (RequirementsDrifted)"
+    assert re.findall(r"fix \(unsafe: (.*)\):", done.stdout) == [replaced, GUESS]
 
 
 CHART = {
@@ -81,8 +91,8 @@ BETA = {
     [
         (CHART, "never-patched", STAYING),
         (CHART, "imds-disabled", "all nodes of the class's NodePools are replaced (NodeClassDrift)"),
-        (CHART, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
-        (TERRAFORM, "unmatchable-value", "changes requirements: nodes that do not match are replaced"),
+        (CHART, "unmatchable-value", GUESS),
+        (TERRAFORM, "unmatchable-value", GUESS),
         (BETA, "removed-api", "Karpenter before 1.0 refuses the result"),
     ],
 )

@@ -115,6 +115,29 @@ VARIABLE = 'variable "tags" {\n  type = map(string)\n}\nvariable "other" {\n  ty
 MERGE = 'merge(var.tags, { team = "a" })'
 TEAM = ("main.tf", 'team = "a"', 'team = "b"')
 OTHER = ("main.tf", 'default = "a"', 'default = "b"')
+RELEASE_1_0 = (
+    'resource "helm_release" "karpenter" {\n  name = "karpenter"\n  chart = "karpenter"\n'
+    '  repository = "oci://public.ecr.aws/karpenter"\n  version = "1.0.0"\n}\n'
+)
+BETA_POOL = (
+    POOL.replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+    .replace("group: karpenter.k8s.aws,", "apiVersion: karpenter.k8s.aws/v1beta1,")
+    .replace("  name: web\nspec", "  name: web\n  namespace: karpenter\nspec")
+)
+BETA_CLASS = f"""\
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata:
+  name: web
+  namespace: karpenter-system
+spec:
+  tags: {{team: "${{local.tag}}"}}
+  amiFamily: AL2023 # see ${{local.name}}
+  role: ${{var.other}}
+  amiSelectorTerms: [{{alias: {ALIAS}}}]
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: "${{local.name}}"}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: "${{local.name}}"}}}}]
+"""
 MODULE = """\
 variable "items" {
   type = any
@@ -166,6 +189,19 @@ TREES: dict[str, Tree] = {
         terraform(f"yamlencode({MERGE})", {"main.tf": VARIABLE}),
         (("class.tf", 'team = "a"', 'team = "b"'),),
         (OTHER,),
+    ),
+    "terraform: objects of v1beta1 with values that files give": Tree(
+        {
+            "main.tf": f"{RELEASE_1_0}{heredoc('pool', BETA_POOL)}"
+            + "".join(heredoc(f"more_{n}", BETA_CLASS.replace("web", f"more-{n}"), "  count = 1\n") for n in "abc")
+            + heredoc("class", BETA_CLASS, "  count = 1\n"),
+            "values.tf": f'{VARIABLE}locals {{\n  tag = var.tags.team\n  name = "a"\n}}\n',
+        },
+        (("values.tf", "var.tags.team", "var.tags.unit"),),
+        (
+            ("main.tf", "name: more-a\n      namespace: karpenter-system\n", "name: more-a\n"),
+            ("values.tf", "name =", "more = 1\n  name ="),
+        ),
     ),
     "terraform: templatefile": Tree(
         {
@@ -535,6 +571,8 @@ TREES: dict[str, Tree] = {
         (("held.yaml", "OTHER: a", "OTHER: b"),),
     ),
 }
+BY_GIT = [*TREES.values()][::4]
+"""A commit is read into the same files as a folder: what is then made of them is tried on each tree once."""
 INPUTS = [
     pytest.param(tree, change, id=f"{name}, {n}")
     for name, tree in TREES.items()
@@ -554,11 +592,13 @@ def changed(files: Mapping[str, str], change: Change) -> dict[str, str]:
 
 
 def plan_both_ways(nodelint: Run, folder: Path, tree: Tree, change: Change) -> Iterator[CompletedProcess[str]]:
-    """The plan of two folders outside git, and of two commits."""
+    """The plan of two folders outside git, and for some trees of two commits."""
     after = changed(tree.files, change)
     write_files(folder / "old", tree.files)
     write_files(folder / "new", after)
     yield nodelint("plan", "--old", "old", "new", cwd=folder)
+    if tree not in BY_GIT:
+        return
     write_files(folder / "git", tree.files)
     git(folder / "git", "init", "-q")
     git(folder / "git", "add", ".")
