@@ -101,10 +101,10 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        # In an editor, files around those that are open are built with them.
-        is_whole = known is not None and len(known.files) == len(sources)
-        if is_whole and not known.built and not known.folder_files and not may_fill(sources):
-            return Inventory(sources)
+        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
+            # In an editor, files around those that are open are built with them.
+            if len(known.files) == len(sources):
+                return Inventory(sources)
         return self._build(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
