@@ -214,21 +214,18 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
-    world = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen_target.releases: Context(world, chosen_target._replace(facts=facts), foreign=of_auto_mode)
-        for chosen_target in newest.values()
-    }
+    every = [*judged, *context_objects, *overlays]
+    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
+    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
 
     def context_of(pool: NodePool) -> Context:
         return contexts[newest[pool].releases]
 
     resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
     say_refused(pools, context_of)
-    workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
     return Tree(
         resolutions,
-        workloads,
+        [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent],
         overlays,
         lambda pool: context_of(pool).policies(pool),
         OtherCapacity(
