@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.fit.cost import FleetCost
-    from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.inventory import Inventory
@@ -188,8 +187,10 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
+    from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
+    from nodelint.lint.workloads import read_texts
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
@@ -213,42 +214,26 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
-    of_run = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen_target.releases: Context(of_run, chosen_target._replace(facts=facts), foreign=of_auto_mode)
-        for chosen_target in newest.values()
-    }
+    every = [*judged, *context_objects, *overlays]
+    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
+    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
 
     def context_of(pool: NodePool) -> Context:
         return contexts[newest[pool].releases]
 
     resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
     say_refused(pools, context_of)
-    workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
     return Tree(
         resolutions,
-        workloads,
+        [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent],
         overlays,
         lambda pool: context_of(pool).policies(pool),
-        _find_other_capacity(found, inventory, pools, absent, gaps, context_of),
-    )
-
-
-def _find_other_capacity(
-    found: Discovery,
-    inventory: Inventory,
-    pools: Sequence[NodePool],
-    absent: Set[int],
-    gaps: Sequence[Gap],
-    context_of: Callable[[NodePool], Context],
-) -> OtherCapacity:
-    """Return what may take pods beside the pools of the run."""
-    from nodelint.fit.other_capacity import OtherCapacity
-    from nodelint.lint.workloads import read_texts
-
-    groups, unread = read_texts(found.node_groups), _find_unread(gaps)
-    return OtherCapacity(
-        groups, unread, _list_unjudged(inventory, pools, absent), _resolve_built_in(pools, context_of)
+        OtherCapacity(
+            read_texts(found.node_groups),
+            _find_unread(gaps),
+            _list_unjudged(inventory, pools, absent),
+            _resolve_built_in(pools, context_of),
+        ),
     )
 
 

@@ -350,7 +350,7 @@ def _among_others(document: Document) -> bool:
 
 
 def add_object(node: Node, text: str) -> list[Edit]:
-    """Return edits that add an object behind this one: a new document, or in a `List` a new item. `text` is its YAML."""
+    """Return edits that add an object behind this one: a document, or in a `List` an item. `text` is its YAML."""
     if node.parent is None:
         return add_document(document_of(node), text)
     sequence = node.parent

@@ -43,6 +43,7 @@ class Discovery:
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
     manifests and were not opened.
     `late` counts the files that were not opened before the deadline.
+    `named` are the files that were asked for by their paths, `values` those of --values, in their order.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
@@ -56,6 +57,8 @@ class Discovery:
         self.seen: set[str] = set()
         self.glanced: set[str] = set()
         self.unread: list[str] = []
+        self.named: set[str] = set()
+        self.values: Sequence[str] = ()
         self.folders: list[str] = []
         self.hidden: list[str] = []
         self.sources: list[Source] = []
@@ -106,10 +109,24 @@ def discover(
                 gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
+            else:
+                found.named.add(os.path.normpath(path))
             for file in _files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
+    for file in _list_read_with(found) if found.named else ():
+        if not exclude.match(file):
+            _take_file(file, file, block, on_file)
+    block.sort_in()
     return found
+
+
+def _list_read_with(found: Discovery) -> Iterator[str]:
+    """Yield the files without which a file that was asked for by its path makes no object."""
+    for row in TABLE.rows:
+        for path in sorted(found.named):
+            if path.endswith(row.language):
+                yield from row.load().list_read_with(path)
 
 
 def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:

@@ -59,6 +59,7 @@ def add_workloads(
             found.sources.append(source)
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
+            source.is_named, source.values_order = found.sources[number].is_named, found.sources[number].values_order
             found.sources[number] = source
     if "all-workloads" in selected:
         unread = frozenset(_list_unread_keys(found, pools))

@@ -69,12 +69,13 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
     return _lacks_fields(node, kind)
 
 
-_PATCH_NAME = re.compile(r"(?:^|[-_./])patch(?:es)?(?:[-_./]|$)", re.IGNORECASE)
+_PATCH_NAME = r"(?:^|[-_./])patch(?:es)?(?:[-_./]|$)"
 
 
 def _lacks_fields(node: Node, kind: str) -> bool:
     """Whether an object lacks what each object needs; in a file or folder called a patch, one field is enough."""
-    if _PATCH_NAME.search("/".join(re.split(r"[/\\]", node.source.path)[-2:])):
+    path = node.source.path.lower()
+    if "patch" in path and re.search(_PATCH_NAME, "/".join(re.split(r"[/\\]", path)[-2:])):
         return any(node.find(*path) is None for path in _NEEDED[kind])
     return _is_heartless(node, kind)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
-from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, About, Evidence
+from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
 from nodelint.model.releases import Version
 from nodelint.text import Source
 
@@ -260,4 +260,5 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
             found += scripts.evidence(source.path, source.text)
     for row, found_references in references.items():
         found += row.load().resolve_releases(sources, found_references, found)
-    return Stated(found)
+    overridden = {(item.about, item.place) for item in found if item.weight == OVERRIDDEN}
+    return Stated([item for item in found if (item.about, item.place) not in overridden])

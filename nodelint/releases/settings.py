@@ -6,6 +6,7 @@ charts hold much else. A setting counts for what lies nearest to the file that s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 
@@ -102,9 +103,11 @@ class StatedSettings:
     @cached_property
     def scripts(self) -> list[Source]:
         """Files without a manifest that install the controller by a command."""
+        if not self.others:
+            return []
         from nodelint.forms.lib.chart_commands import INSTALLS_CONTROLLER
 
-        return [source for source in self.others if INSTALLS_CONTROLLER.search(source.text)]
+        return [source for source in self.others if re.search(INSTALLS_CONTROLLER, source.text)]
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:

@@ -283,6 +283,7 @@ class SourceText:
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `forms.rendered`): what is built for one cluster belongs
     together. `roots` are the root modules of Terraform, or the files of variables, with which a file is filled in.
+    `is_named` says that the command line names the file, `values_order` is its number among the files of --values.
     """
 
     __slots__ = (
@@ -296,6 +297,7 @@ class SourceText:
         "documents",
         "encoding",
         "held",
+        "is_named",
         "masked",
         "newline",
         "node_groups",
@@ -308,6 +310,7 @@ class SourceText:
         "tabbed",
         "text",
         "unread_keys",
+        "values_order",
         "words",
     )
 
@@ -332,6 +335,8 @@ class SourceText:
         self.problems = []
         self.set_aside = []
         self.part: bool | None = False
+        self.is_named = False
+        self.values_order = 0
         self.tabbed = False
         self.masked = False
         self.also: str | None = None

@@ -270,6 +270,12 @@ def change_literal(node: Node, value: object) -> list[Edit]:
         raise NotEditable("it is no literal")
     if own.kind == "scalar" and isinstance(value, str | int | float):
         return set_value(own, value)
+    if (
+        own.kind == "scalar"
+        and isinstance(value, list)
+        and all(isinstance(item, str | int | float) for item in value)
+    ):
+        return [Edit(own.source, node.start, node.end, f"[{', '.join(map(_scalar, value))}]")]
     from nodelint.edits.restructuring import Operations, Restructuring
 
     source, text = own.source, own.source.text
