@@ -107,7 +107,7 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
 
 
 def _limits(pool: NodePool) -> Findings:
-    """Limits of devices that no type left has."""
+    """Yield a finding for each limit of a device that no remaining type has."""
     for limit in resolve.limits(pool):
         if resolve.device_of(limit.resource) is not None and limit.amount:
             yield Finding(

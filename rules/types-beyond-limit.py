@@ -156,7 +156,7 @@ def _finding(
 
 
 def _listed(names: list[str]) -> str:
-    """Two names, and how many more there are."""
+    """Return two names, and how many more there are."""
     more = len(names) - 2
     return f"{', '.join(names[:2])} or {more} more" if more > 0 else " or ".join(names)
 

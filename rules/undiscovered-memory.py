@@ -181,7 +181,7 @@ def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
 
 
 def _left(resolution: resolve.Resolution, types: TypeSet, wanted: list[fixes.Wanted]) -> TypeSet:
-    """What requirements leave of a set of types."""
+    """Return what requirements leave of a set of types."""
     for key, operator, values in wanted:
         types &= resolution.catalog.select(requirement.Requirement.parse(key, operator, values))
     return types

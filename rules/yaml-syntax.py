@@ -212,7 +212,7 @@ def _ends_block(text: str, indents: list[Edit]) -> bool:
 
 
 def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
-    """The value of the line in quotes."""
+    """Yield edits that put the value of the line in quotes."""
     text = source.text
     start, end = text.rfind("\n", 0, at) + 1, _end_of_line(text, at)
     end = start + len(text[start:end].rstrip(" "))

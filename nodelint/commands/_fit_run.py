@@ -66,7 +66,7 @@ def fit_workloads(
 
 
 def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """What workloads cost."""
+    """Return what workloads cost."""
     from nodelint.fit.cost import cost_of
 
     return cost_of(tree, fits)
@@ -136,7 +136,7 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
-    """Which DaemonSets take no room beside any pod."""
+    """Return which DaemonSets take no room beside any pod."""
     from nodelint.model.messages import counted, list_first
 
     shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)

@@ -166,7 +166,7 @@ def _repeat_flags(flags: RefreshFlags) -> list[str]:
 
 
 def _releases(classes: Sequence[ClassesAt]) -> str:
-    """`Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
+    """Return the releases of the classes in words: `Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
     return " and ".join(
         f"Karpenter {place.karpenter}" + (f" (Kubernetes {place.kubernetes})" if place.kubernetes else "")
         for place in classes

@@ -65,7 +65,7 @@ def place(folder: str) -> str:
 
 
 def find_cached(folder: str) -> str | None:
-    """The file of `place` where there is one."""
+    """Return the file of `place` where there is one."""
     # Whoever has never asked AWS does not pay for the hash.
     if not os.path.isdir(_home()):
         return None

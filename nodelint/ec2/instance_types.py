@@ -313,7 +313,7 @@ def _megahertz(info: Mapping[str, Any]) -> int:
 
 
 def _decimal(milli: int) -> str:
-    """A quantity as Kubernetes prints it, from thousandths."""
+    """Return a quantity as Kubernetes prints it, from thousandths."""
     return _quantity(milli, 1000, ("m", "", "k", "M", "G"))
 
 

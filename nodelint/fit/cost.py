@@ -73,7 +73,7 @@ class Bill(NamedTuple):
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are."""
+        """Return how many nodes there are."""
         return sum(node.number for node in self.nodes)
 
     @property
@@ -143,7 +143,7 @@ class FleetCost(NamedTuple):
 
 
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """What the workloads of a tree cost together."""
+    """Return what the workloads of a tree cost together."""
     counted_workloads, not_counted = _choose(tree, fits)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
     not_counted += _say_static(tree.pools)
@@ -223,7 +223,7 @@ class _Reckoning:
         self._shares: dict[int, float] = {}
 
     def bill(self) -> Bill:
-        """The bill."""
+        """Return the bill."""
         lines: dict[tuple[int, str | None, float | None], NodeCost] = {}
         for node in self._packing.nodes:
             price, name = cheapest_node(node.pool, node)

@@ -44,7 +44,7 @@ class IgnoredPod(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The reason in at most 70 characters."""
+        """Return the reason in at most 70 characters."""
         return self.summary or short(self.message, 70)
 
 

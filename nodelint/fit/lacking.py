@@ -67,7 +67,7 @@ def _lack_of(
 
 
 def _brief_lack(lack: Lack) -> str:
-    """`cpu 2, m7i.large offers 1930m`."""
+    """Return what types lack in a few words: `cpu 2, m7i.large offers 1930m`."""
     amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
     amount += " with DaemonSets" if lack.by_daemons else ""
     if lack.instance_type is None:

@@ -224,7 +224,7 @@ class EmptyPool:
 
     @cached_property
     def allowed(self) -> TypeSet:
-        """The candidates that its limits let through."""
+        """Return the candidates that its limits let through."""
         most = {r: amount for r, amount in self.limits.items() if r != NODES}
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 

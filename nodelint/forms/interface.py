@@ -263,10 +263,10 @@ class Form(Protocol):
     def resolve_releases(
         self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
     ) -> Iterator[Evidence]:
-        """What only all files together state."""
+        """Return what only all files together state."""
 
     def find_installs(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """The installations of Karpenter's controller in a file."""
+        """Return the installations of Karpenter's controller in a file."""
 
     def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
         """The values of Karpenter's chart in a file that no installation names."""

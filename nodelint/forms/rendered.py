@@ -122,7 +122,7 @@ class Built(NamedTuple):
 
     @property
     def texts(self) -> tuple[Source, ...]:
-        """The text and its further readings."""
+        """Return the text and its further readings."""
         return (self.source, *self.readings)
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:

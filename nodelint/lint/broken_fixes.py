@@ -40,7 +40,7 @@ class EditedTexts:
         return self._read[key]
 
     def list_keys(self) -> frozenset[object]:
-        """What is kept now."""
+        """Return the keys of what is kept now."""
         return frozenset(self._read)
 
     def forget_others(self, keys: frozenset[object]) -> None:

@@ -33,7 +33,7 @@ class FixOffer(NamedTuple):
 
     @property
     def names(self) -> set[Name]:
-        """The objects that its findings are about."""
+        """Return the objects that its findings are about."""
         return {finding_key[1] for finding_key in self.wants}
 
     def rename(self, text: str, other: FixOffer) -> str:

@@ -165,7 +165,7 @@ class ResultCaches:
         self._kept: dict[object, ResultCache] = {}
 
     def for_release(self, release: object) -> ResultCache:
-        """What is kept for one release."""
+        """Return what is kept for one release."""
         return self._kept.setdefault(release, ResultCache())
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCaches:

@@ -139,7 +139,7 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
 
 
 def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
-    """What some findings are about."""
+    """Yield what some findings are about."""
     for result in results:
         yield result.finding.at
         yield from result.finding.covers
@@ -354,7 +354,7 @@ def _release_result(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Cho
 
 
 def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
-    """Releases, those that follow each other taken together."""
+    """Return releases in runs: those that follow each other together."""
     from nodelint.model.ranges import joined
 
     choices = list(dict.fromkeys(where))

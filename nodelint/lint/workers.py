@@ -114,7 +114,7 @@ class Names:
         return tree, tuple(reversed(steps))
 
     def thing(self, name: Name) -> Any:
-        """The thing of a name."""
+        """Return the object that a name stands for."""
         if isinstance(name, int):
             return self._things[name]
         tree, steps = name

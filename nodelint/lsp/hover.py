@@ -238,7 +238,7 @@ def label(key: str, catalog: Catalog) -> list[str]:
 
 
 def instance_type(catalog: Catalog, name: str) -> str:
-    """An instance type in one line."""
+    """Return an instance type in one line."""
     return f"**{name}**: {size_of(catalog, name)}"
 
 
@@ -346,13 +346,13 @@ def shape_at(view: View, found: Spot) -> SchemaNode | None:
 
 
 def code(text: str) -> str:
-    """A text as Markdown code, whatever it holds."""
+    """Return a text as Markdown code, whatever it holds."""
     flat = " ".join(text.split()).replace("`", "'")
     return f"`{flat}`" if flat else '`""`'
 
 
 def _plain(text: str) -> str:
-    """A text that Markdown leaves as it is."""
+    """Return a text escaped so that Markdown shows it as it is."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!" else char for char in " ".join(text.split()))
 
 

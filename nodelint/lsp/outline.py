@@ -117,7 +117,7 @@ def _spot(text: str, offset: int, lines: Sequence[_Line]) -> Spot | None:
 
 
 def _lines(text: str, offset: int) -> list[_Line]:
-    """The lines of the document around an offset."""
+    """Return the lines of the document around an offset."""
     found: list[_Line] = []
     at = 0
     while True:
@@ -173,7 +173,7 @@ def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int)
 
 
 def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level], current: int) -> Spot | None:
-    """A cursor in a line of block style."""
+    """Return the spot of a cursor in a line of block style. None where nothing is to be written there."""
     line = lines[current]
     head = line.text[: offset - line.start]
     if re.search(r"(?:^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", head)):

@@ -51,7 +51,7 @@ def _changes_of_text(before: SourceText, after: SourceText) -> Iterator[str]:
 
 
 def _changes(old: Node, new: Node) -> Iterator[str]:
-    """The changes that make one value of another."""
+    """Yield the changes that make one value of another."""
     if old.text == new.text or (old.kind == new.kind == "scalar" and old.tag == new.tag and _is_same(old, new)):
         return
     if old.kind == new.kind == "mapping":

@@ -60,12 +60,12 @@ class PlanOptions(NamedTuple):
 
     @property
     def old_release(self) -> Version:
-        """The release of Karpenter before the change."""
+        """Return the release of Karpenter before the change."""
         return self.upgraded[0] if self.upgraded is not None else self.release
 
     @property
     def old_kubernetes(self) -> KubernetesVersion | None:
-        """The version of Kubernetes before the change."""
+        """Return the version of Kubernetes before the change."""
         return KubernetesVersion.parse(self.moved.old) if self.moved is not None else self.kubernetes
 
     @property

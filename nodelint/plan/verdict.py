@@ -315,7 +315,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
 
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
-    """What decides on the family."""
+    """Return the fields of a class that decide on its image family."""
     return _value_at_path(stored_class, ("spec", "amiFamily")), _value_at_path(
         stored_class, ("spec", "amiSelectorTerms")
     )

@@ -40,7 +40,7 @@ class PoolBlock(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of its pools."""
+        """Return the names of its pools."""
         return ", ".join(printable(pool.name) for pool in self.pools)
 
 
@@ -295,7 +295,7 @@ def totals(plan: Plan) -> Iterator[str]:
 
 
 def headline_of_plan(plan: Plan) -> str:
-    """The whole plan in a sentence or two."""
+    """Return the whole plan in a sentence or two."""
     sentences = []
     if plan.pools and all(pool.change == "unchanged" and not concerns(pool) for pool in plan.pools):
         several = len(plan.pools) > 1
@@ -323,7 +323,7 @@ def moves_in_words(plan: Plan) -> Iterator[str]:
 
 
 def closing(findings: Findings) -> Iterator[str]:
-    """What stands below the pools."""
+    """Yield what stands below the pools."""
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
@@ -346,7 +346,7 @@ def releases_of(plan: Plan) -> str:
 
 
 def workload_headline(change: WorkloadChange) -> str:
-    """What becomes of a workload's pods, in words."""
+    """Return what becomes of a workload's pods, in words."""
     if change.stranded:
         return "no NodePool takes its pods any more: once their nodes go, they stay pending"
     return f"fewer NodePools take its pods; still: {', '.join(change.left_names) or 'a node group may take them'}"

@@ -91,7 +91,7 @@ def scope(report: Report, files: int) -> str:
 
 
 def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> str:
-    """The outcome in one sentence."""
+    """Return the outcome in one sentence."""
     counts = count_by_severity(report)
     if counts and (broken := broken_text(report)):
         return f"found {counts}: {broken}"

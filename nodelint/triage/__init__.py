@@ -113,7 +113,7 @@ class _Tee:
         self._keeps = True
 
     def head(self) -> str:
-        """The first lines; they are still to come."""
+        """Return the first lines, which are still to be read."""
         first = list(islice(self._lines, _HEAD_LINES))
         self._lines = chain(first, self._lines)
         return b"".join(first).decode("utf-8", "replace").removeprefix("\ufeff")
@@ -143,7 +143,7 @@ class _Tee:
         return b"".join(chunks).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def text(self) -> list[str]:
-        """The lines that were kept."""
+        """Return the lines that were kept."""
         return [line.decode("utf-8", "replace").removeprefix("\ufeff") for line in self._kept]
 
 

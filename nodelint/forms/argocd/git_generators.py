@@ -91,5 +91,5 @@ def _path_node(item: Node, folder: str, name: str) -> Node:
 
 
 def _normalize(text: str) -> str:
-    """A text as a name of Kubernetes."""
+    """Return a text as a name of Kubernetes."""
     return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

@@ -82,7 +82,7 @@ class Kustomization:
         return value.items if value is not None else []
 
     def texts(self, field: str) -> Iterator[tuple[str, Node | None]]:
-        """The texts of a list, with their places."""
+        """Yield the texts of a list, with their places."""
         for item in self.items(field):
             if isinstance(item.value, str):
                 yield item.value, item.at

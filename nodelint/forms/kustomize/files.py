@@ -192,7 +192,7 @@ class PatchText:
         return found
 
     def read_json(self) -> YamlTree | None:
-        """The first document as JSON."""
+        """Return the first document as JSON."""
         return read_json(self.roots[0][0], self.within) if self.roots else None
 
 

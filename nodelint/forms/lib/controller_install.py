@@ -68,7 +68,7 @@ class ControllerFiles:
         return self._kept[name]  # type: ignore[return-value]
 
     def tree(self, source: SourceText) -> RepositoryTree | None:
-        """The repository of a file."""
+        """Return the repository of a file."""
         return RepositoryTree.around(source, self._by_path, self._top)
 
     @cached_property

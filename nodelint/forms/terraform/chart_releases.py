@@ -179,7 +179,7 @@ def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
 
 
 def _read_value(value: Node) -> Node | None:
-    """The values that a text is."""
+    """Return the values that a text is."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
     if not isinstance(value.value, str) or value.source.text != value.value:

@@ -95,7 +95,7 @@ class ExpressionEvaluator:
         self.budget = budget
 
     def value(self, expression: HclExpression) -> Node:
-        """What an expression comes to. Raises `BudgetSpent`."""
+        """Return what an expression comes to. Raise `BudgetSpent`."""
         try:
             return self.strict(expression)
         except EvaluationFailure:
@@ -371,7 +371,7 @@ def size_made(name: str, args: list[Node]) -> int:
 
 
 def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
-    """What an operator makes of values. Raises `EvaluationFailure`."""
+    """Return what an operator makes of values. Raise `EvaluationFailure`."""
     if sign in ("==", "!="):
         if not all(map(is_known, operands)):
             return at
@@ -391,7 +391,7 @@ def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:
-    """What an operation of numbers comes to."""
+    """Return what an operation of numbers comes to."""
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers

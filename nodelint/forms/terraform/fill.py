@@ -51,7 +51,7 @@ class FillWriter:
         self.at = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
-        """Raises `BudgetSpent`."""
+        """Add a piece of text, with the code or the value that it comes from. Raise `BudgetSpent`."""
         if text:
             self.budget.spend(0, len(text))
             last = self.segments[-1] if self.segments else None
@@ -85,11 +85,11 @@ class FillWriter:
             self.add(text if shown else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
-        """A part of the file as code."""
+        """Return a part of the file as code."""
         return Code(start, end, start, end, self.source.text[start:end])
 
     def filled(self) -> Filled:
-        """What was written."""
+        """Return what was written."""
         given = sum(segment.node is not None for segment in self.segments)
         return Filled("".join(self.out), tuple(self.segments), given, 0)
 

@@ -138,7 +138,7 @@ class Text:
         return list(found.values())
 
     def object(self, source: SourceText, found: HclManifest) -> Node:
-        """The node of a manifest. Raises `HclError`."""
+        """Return the node of a manifest. Raise `HclError`."""
         node, _ = HclReader(source, self.tokens).object(found.at, 0)
         return node
 

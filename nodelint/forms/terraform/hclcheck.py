@@ -82,7 +82,7 @@ class _ExpressionChecker:
         return self.tokens[self.at].start if self.peek() != "end" else self.end
 
     def describe_next(self) -> str:
-        """What stands here, for a message."""
+        """Return what stands here, for a message."""
         kind = self.peek()
         if kind in ("nl", "end"):
             return "the end of the line" if kind == "nl" else "the end" if self.end == len(self.text) else "`}`"

@@ -201,7 +201,7 @@ class TerraformModule:
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """What a function gives. Raises `EvaluationFailure` and `BudgetSpent`."""
+        """Return what a function gives. Raise `EvaluationFailure` and `BudgetSpent`."""
         if name == "fileset":
             return self._file_set(args, at)
         if name not in ("file", "templatefile"):
@@ -316,7 +316,7 @@ class Modules(ModuleFiles):
         return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
-        """What a file of variables gives."""
+        """Return what a file of variables gives."""
         if source.path not in self._given:
             self._given[source.path] = dict(read_variables(source, self.budget))
         return self._given[source.path]
@@ -328,7 +328,7 @@ class Modules(ModuleFiles):
             yield from self._instances(file, block, given, folder, depth)
 
     def list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        """The blocks that call a module."""
+        """Yield the blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)
             for called, file, block in self.local_calls(path) if around != folder else ():
