@@ -118,7 +118,7 @@ def _conflicts(text: str) -> list[tuple[int, ...]]:
 
 
 def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
-    """One finding for all conflicts of a file; each side of them is a way out, where it can be read."""
+    """Return one finding for all merge conflicts of a file. Each side that can be read is a suggestion."""
     first = conflicts[0][0]
     lines = ", ".join(str(source.position(conflict[0]).line) for conflict in conflicts[1:4])
     ways = []

@@ -195,7 +195,7 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
-    """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
+    """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed)

@@ -79,7 +79,7 @@ def _give_out(
     cost: FleetCost | None,
     read: tuple[int, Sequence[str]],
 ) -> None:
-    """Print or write which pool takes which workload, and what they cost where that is asked for.
+    """Print or write which pool takes which workload, and what they cost if that is asked for.
 
     `read` is the number of files, and the places of those that cannot be read.
     """

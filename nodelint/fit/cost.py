@@ -383,7 +383,9 @@ def _say_types(bill: Bill) -> list[str]:
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:
-    """What of the pods' spreads and affinities is not reckoned with: it can only take more nodes."""
+    """Return what of the pods' spreads and affinities the cost leaves out, in one sentence: it can only need more
+    nodes.
+    """
     found: dict[str, int] = {}
     exact = True
     for workload in workloads:

@@ -60,7 +60,9 @@ class Policies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_policies(settings: ControllerFacts) -> Policies:
-    """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
+    """Return the policies that settings state. Values that could not be read leave a policy open: nothing is
+    impossible because of them.
+    """
     return Policies(
         settings.setting("MIN_VALUES_POLICY") == "BestEffort" or settings.is_open("MIN_VALUES_POLICY"),
         None if settings.is_open("PREFERENCE_POLICY") else settings.setting("PREFERENCE_POLICY") == "Ignore",

@@ -222,7 +222,7 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """Return the files in which values are written, and patches that a finding may be about; of a chart, its values
+    """Yield the files in which values are written, and patches that a finding may be about; of a chart, its values
     files.
     """
     yield from built.given

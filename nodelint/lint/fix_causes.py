@@ -181,7 +181,7 @@ def _relative(edit: Edit, obj: Object) -> _Key | None:
 
 
 def _names(obj: Object) -> Iterator[Node]:
-    """The nodes of the names of an object and of the class that it names, in their order."""
+    """Yield the nodes that name an object, and the class that it refers to, in their order."""
     found = [obj.name_node]
     if isinstance(obj, NodePool) and obj.class_ref is not None:
         name = obj.class_ref.node.get("name")

@@ -243,7 +243,7 @@ def instance_type(catalog: Catalog, name: str) -> str:
 
 
 def size_of(catalog: Catalog, name: str) -> str:
-    """What an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
+    """Return what an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
     parts = []
     if cpu := catalog.label(name, _CPU):
         parts.append(f"{cpu} vCPU")

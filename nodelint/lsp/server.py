@@ -71,7 +71,7 @@ _T = TypeVar("_T")
 
 
 class Superseded(Exception):
-    """What is at work is about a text that has changed since."""
+    """Raised to stop work on a text that has changed since."""
 
 
 def _modified() -> JsonRpcException:
@@ -170,7 +170,7 @@ class Server(LanguageServer):
             self._changed(buffers, disk=True)
 
     def disk_changed(self) -> None:
-        """Files that are not open, or the configuration, may be others now."""
+        """Take note that files which are not open, or the configuration, may have changed."""
         self._changed(self.state.buffers, disk=True)
 
     def folders_changed(self) -> None:

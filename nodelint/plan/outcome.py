@@ -190,7 +190,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def why_uncompared(self) -> str | None:
-        """Why a part of it, or its class, was not compared; None where all was."""
+        """Return why a part of the pool, or its class, was not compared. None where all was."""
         place = self.uncompared
         if place is None:
             return None

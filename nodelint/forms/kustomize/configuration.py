@@ -77,7 +77,7 @@ class Kustomization:
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
     def items(self, field: str) -> list[YamlTree]:
-        """The items of a field that is a list."""
+        """Return the items of a field that is a list."""
         value = self.value.get(field)
         return value.items if value is not None else []
 
@@ -88,7 +88,7 @@ class Kustomization:
                 yield item.value, item.at
 
     def pairs(self, field: str) -> YamlTree | None:
-        """A mapping of texts, such as labels. Raises `BuildError` where a value is none."""
+        """Return a mapping of texts, such as labels. Raise `BuildError` where a value is no text."""
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:

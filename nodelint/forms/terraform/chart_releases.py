@@ -188,7 +188,7 @@ def _read_value(value: Node) -> Node | None:
 
 
 def _read_pieces(value: TextNode) -> Node | None:
-    """The values of a text that was put together; each stands where its piece does."""
+    """Return the values of a text that was put together. Each value stands where its piece does."""
     text = "".join(piece for piece, _ in value.pieces)
     source = Source(value.source.path, text)
     shown = mask(text, hcl=True)[0] if holds_code(text) else text

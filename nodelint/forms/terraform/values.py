@@ -137,7 +137,7 @@ class TerraformModule:
 
     @property
     def declared(self) -> Iterator[tuple[str, str]]:
-        """Return the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
+        """Yield the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
         yield from self._declared()
         yield from (("var", block.names[0]) for block in self._variable_blocks())
 
@@ -387,7 +387,7 @@ class Modules(ModuleFiles):
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
-    """Return the calls of a module without those that give it the very values that another one does.
+    """Yield the calls of a module without those that give it the very values that another one does.
 
     Modules that call each other several times have as many ways down to the last as the product of these numbers.
     Once too many are alike, the rest is passed on as it is: `_MOST_CALLS` then ends it.
