@@ -127,7 +127,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.ImageSet) -> Findings:
-    """Yield a finding for the one volume with `rootVolume: true`, on the device that is the root of other families."""
+    """Yield a finding for one volume with `rootVolume: true`, on the device that is the root of other families."""
     device, marked = mappings.items[0].get("deviceName"), mappings.items[0].get("rootVolume")
     devices = images.devices_of(found.ami_family)
     if (
