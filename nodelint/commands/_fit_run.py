@@ -171,7 +171,7 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
-    """Why there is no NodePool to hold workloads against."""
+    """Return why no NodePool of the files can take workloads."""
     if RUN.has_left_out:
         from nodelint.model.messages import NOT_IN_TIME
 

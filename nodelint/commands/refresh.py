@@ -129,7 +129,9 @@ def command(
 
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
-    """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
+    """Return what was found, and the classes to ask AWS about: those of the paths, and those that their pools refer
+    to. The run ends where there are none.
+    """
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass

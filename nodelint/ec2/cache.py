@@ -168,7 +168,7 @@ def write(path: str, snapshot: Snapshot) -> None:
 
 
 def stamp_of(path: str) -> object:
-    """What changes when a file is written anew; None where there is none."""
+    """Return a value that changes when a file is written again. None where the file does not exist."""
     try:
         about = os.stat(path)
     except OSError:

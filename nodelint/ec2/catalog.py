@@ -189,7 +189,7 @@ class Catalog:
         return name in self._positions()
 
     def place(self, name: str) -> int | None:
-        """Where a type stands in the order of names; None where there is no such type."""
+        """Return the position of a type in the order of names. None where there is no such type."""
         return self._positions().get(name)
 
     def only(self, name: str) -> TypeSet:

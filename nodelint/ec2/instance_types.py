@@ -348,7 +348,7 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:
-    """What stands at a path; None where the way there ends. Raises ValueError where a part is not a mapping."""
+    """Return the value at a path. None where the path ends early. Raise ValueError where a step is not a mapping."""
     value: Any = info
     for index, key in enumerate(path):
         if value is None:

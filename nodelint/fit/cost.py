@@ -306,7 +306,7 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
 
 
 def _static_count(pool: EmptyPool) -> int | None:
-    """How many nodes a static pool keeps; None where that is not known, and for any other pool."""
+    """Return how many nodes a static pool keeps. None where that is not known, and for a pool that is not static."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -187,7 +187,7 @@ class EmptyPool:
 
     @cached_property
     def node_requirements(self) -> Requirements:
-        """What its nodes are once they are there: they are registered and initialized, whatever the release."""
+        """Return the labels of the pool's nodes once they are registered and initialized, whatever the release."""
         found = self.requirements.copy()
         found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
         return found

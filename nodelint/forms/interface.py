@@ -133,7 +133,7 @@ class Form(Protocol):
         """The manifests in a text of the form that install Karpenter's controller."""
 
     def writer_of(self, style: str) -> Dialect:
-        """How nodes of one of the form's styles are edited. Raises `NotEditable` for one that is not."""
+        """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
@@ -195,7 +195,7 @@ class Form(Protocol):
         """Values that an object gives to charts that are not among these, each with the name of the chart."""
 
     def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-        """What an object takes for one of these charts from where it cannot be read."""
+        """Yield a gap for each place that gives one of these charts values which cannot be read."""
 
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Values with pools and classes for what is elsewhere, in files of the form's own language."""

@@ -93,7 +93,7 @@ class _Causes:
         self._words = words
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
-        """What fixes of one cause have in common; None for one that stands for itself."""
+        """Return what fixes of one cause have in common. None for a fix that shares its cause with none."""
         source = edits[0].source
         number = document_number(edits[0])
         if any(edit.source is not source or document_number(edit) != number for edit in edits):

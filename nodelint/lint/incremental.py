@@ -228,7 +228,7 @@ _OTHERWISE: Any = object()
 
 
 def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
-    """What an answer is for other objects that are the same; `_OTHERWISE` where that is not known."""
+    """Return the answer for the unchanged objects of the other side. `_OTHERWISE` where that is not known."""
     if isinstance(answer, Mapping):
         entries = {key: unchanged.get(id(value), _OTHERWISE) for key, value in answer.items()}
         return _OTHERWISE if _OTHERWISE in entries.values() else entries

@@ -191,7 +191,7 @@ class _Worker:
         return file.getvalue()
 
     def results(self) -> list[Any]:
-        """What it says of each object. Where it came to an end before it could, the objects are judged here."""
+        """Return what the process says of each object. Where the process ended early, the objects are judged here."""
         data = self._answers.read()
         ended = self._process is not None and self._ended() == 0
         answers = pickle.loads(data) if ended and data else [None] * len(self._part)

@@ -52,7 +52,9 @@ class Hover(NamedTuple):
 
 
 def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """What is known of the place: of an object that is built with it, else of one that is written there."""
+    """Return what is known of a place: of an object that is built with it, else of an object that is written there.
+    None where nothing is.
+    """
     for obj, at, span in _built_here(view, buffer, offset):
         found = _in_object(view, obj, at)
         if found is not None:
@@ -180,7 +182,7 @@ def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
 
 
 def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
-    """How many instance types are left by the line alone, here, and in the end."""
+    """Yield how many instance types are left by the line alone, after the lines above it, and in the end."""
     total = len(resolution.catalog)
     yield f"alone it leaves **{len(line.kept):,}** of {total:,} instance types"
     removed = line.removed

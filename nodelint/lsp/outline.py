@@ -85,7 +85,7 @@ class _Bracket:
 
 
 def spot(text: str, offset: int) -> Spot | None:
-    """What a cursor is at; None where that is not an object of Karpenter's, or a comment."""
+    """Return what a cursor is at. None outside of Karpenter's objects, and in a comment."""
     return _spot(text, offset, _lines(text, offset))
 
 
@@ -308,7 +308,7 @@ def _field(bracket: _Bracket, value: str) -> None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the mapping that begins at a brace ends; the end of the line where it is not closed soon."""
+    """Return where the mapping that begins at a brace ends; the end of the line where it is not closed soon."""
     depth = 0
     for at in range(start, min(len(text), start + 2000)):
         depth += {"{": 1, "}": -1}.get(text[at], 0)

@@ -184,7 +184,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def why_unknown(self) -> str | None:
-        """Why it is not known whether its nodes go; None where it is."""
+        """Return why it is not known whether nodes are replaced. None where it is known."""
         is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
         return self.why_uncompared if is_open else self.verdict.unknown
 
@@ -198,7 +198,9 @@ class PoolPlan(NamedTuple):
 
     @property
     def grade(self) -> Covered:
-        """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
+        """Return how severe the change is for nodes, on the scale of drift: a pool that is removed, or launches
+        nothing, is most severe.
+        """
         if self.deleted or self.launches_nothing:
             return "all"
         return "some" if self.replaced == "none" and self.deleted_nodes else self.replaced

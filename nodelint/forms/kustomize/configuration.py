@@ -97,7 +97,7 @@ class Kustomization:
         yield from self.texts("bases")
 
     def unbuilt(self) -> Iterator[tuple[Node | None, str]]:
-        """What it brings that is not built, and what that is."""
+        """Yield the settings that are not built, each with what it is."""
         for field, what in _ADDS.items():
             if self.items(field):
                 yield self._key(field), what

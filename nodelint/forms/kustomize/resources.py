@@ -91,7 +91,7 @@ class Resource:
         return read_id(self.value)
 
     def ids(self) -> list[Id]:
-        """What it was, the oldest first, and what it is."""
+        """Return the former ids of the object, the oldest first, and its id now."""
         now = self.id
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 

@@ -31,7 +31,9 @@ def make_install(
 
 
 def place_of(node: Node) -> Span:
-    """Where an installation is pointed to: the kind of an object, the name of a chart, else all of it."""
+    """Return where a finding about an installation points: the kind of an object, the name of a chart, else all of
+    it.
+    """
     named = node.get("kind") or node.get("chart") or node.get("name") or node
     return Span(named.source, named.start, named.end)
 

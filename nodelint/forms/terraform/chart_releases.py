@@ -84,7 +84,7 @@ def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
 
 
 def _place_values(file: TerraformFile, block: TerraformBlock) -> Span:
-    """Where a release states values: those of its own attribute, else all that it sets."""
+    """Return where a release states values: its own attribute, else the whole block."""
     values = file.attributes(block).get("values")
     start, end = (block.start, block.end) if values is None else (values.start, values.end)
     return Span(file.source, start, end)

@@ -293,13 +293,13 @@ def _take_only_code(expression: HclExpression) -> HclExpression:
 
 
 def _unknown_text(node: Node) -> str:
-    """How a value that is not known stands in an object: as it is written, where that is a name."""
+    """Return how an unknown value is shown in an object: as it is written, where that is a name."""
     text = node.text if node.end - node.start < 200 else ""
     return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
 
 
 def _unknown_json(node: Node) -> str:
-    """How a value that is not known stands in an object of JSON."""
+    """Return how an unknown value is shown in an object of JSON."""
     return f'"${{{_unknown_text(node)}}}"'
 
 
@@ -365,7 +365,7 @@ def _note_instances(at: Node, number: int) -> None:
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
-    """Why a block has no instance, and where that is written; empty where it has one, or that is not known."""
+    """Return why a block has no instance, and where that is written. Empty where it has one, or that is not known."""
     for name, nothing in (("for_each", "empty"), ("count", "0")):
         written = outer.get(name)
         if written is None:

@@ -143,7 +143,7 @@ class Text:
         return node
 
     def end_of(self, index: int) -> int:
-        """Where what the bracket at `index` opens is closed; the end of the text where it is not."""
+        """Return where the bracket at `index` is closed; the end of the text where it is not."""
         behind = _behind(self.tokens, index)
         return len(self.text) if behind is None else self.tokens[behind - 1].end
 

@@ -223,7 +223,7 @@ class _ExpressionChecker:
         self.at += 1
 
     def lacking(self, opened: Token, expected: str) -> str:
-        """What is expected within brackets, and which ones where these begin on a line above."""
+        """Return what is expected within brackets, and which brackets where they open on a line above."""
         line = self.text.count("\n", 0, opened.start) + 1
         is_above = "\n" in self.text[opened.start : self.place()]
         around = f" of the `{opened.kind}` in line {line}" if is_above else ""

@@ -112,7 +112,7 @@ def unknown(at: Node) -> Node:
 
 
 def empty_default(default: Node) -> EmptyDefault:
-    """What is not known in the place of a default that is there to be replaced."""
+    """Return an unknown value in the place of a default that is meant to be replaced."""
     made = EmptyDefault(default.source, default.start, default.end, "scalar", "plain", UNKNOWN)
     made.default = default
     return made

@@ -93,7 +93,7 @@ class TerraformModule:
         return self._values[word, name]
 
     def _resource(self, kind: str, name: str) -> Node | None:
-        """What a resource says of itself that makes a manifest."""
+        """Return the manifest that a resource makes. None where it makes none."""
         for file in self.modules.files(self.folder):
             for block in file.blocks:
                 if block.kind == "resource" and block.names == (kind, name):
@@ -101,7 +101,7 @@ class TerraformModule:
         return None
 
     def _output(self, path: str) -> Node | None:
-        """What a module of the repository gives back that is called once."""
+        """Return the value of a module's output, by a path such as `network.subnets`. None where it is not known."""
         call, _, name = path.partition(".")
         if not name:
             return None
@@ -186,7 +186,9 @@ class TerraformModule:
         return converted(value, kind, self.evaluator(file.source))
 
     def _given_value(self, name: str) -> Node | None:
-        """What the caller gives, or the files of variables; the file that is named beside them comes last."""
+        """Return the value of a variable from the caller, else from files of variables: the one named for this run
+        first.
+        """
         if self.given is not None:
             return self.given.get(name)
         own = self.modules.variables_of(self.own).get(name) if self.own is not None else None
@@ -243,7 +245,9 @@ class TerraformModule:
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
-        """What works out a template that the module fills in: it knows the names that it is given, and no others."""
+        """Return an evaluator for a template that the module fills in. It knows the names that are passed, and no
+        others.
+        """
         return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
