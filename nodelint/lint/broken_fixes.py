@@ -111,7 +111,7 @@ def _drop_refused_fix(result: Result, why: str | None) -> Result:
 def find_broken(
     sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
 ) -> dict[int, str]:
-    """Return the fixes that would break a file, by their number, and how. `tried` are the sources with all of them."""
+    """Return the fixes that would break a file, by number, and how. `tried` are the sources with all of them."""
     if not chosen or not why_broken(sources, tried, target):
         return {}
     found = find_breaking_fixes(
