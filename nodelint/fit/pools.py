@@ -24,7 +24,9 @@ from nodelint.model.requirement import Requirement, Requirements, normalize, wel
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
+    from nodelint.karpenter.controller import ControllerProblem
     from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
@@ -112,6 +114,13 @@ class EmptyPool:
     def name(self) -> str:
         """Its name, or what stands in its place."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
+
+    @cached_property
+    def blocker(self) -> tuple[Object, ControllerProblem] | None:
+        """Return the pool or class with which nothing is launched, and why. None if nothing speaks against both."""
+        from nodelint.karpenter.controller import find_pool_blocker
+
+        return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
 
     @property
     def is_of_auto_mode(self) -> bool:

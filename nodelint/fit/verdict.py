@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nodelint.fit.lacking import Explanation
     from nodelint.karpenter.resolve.node_size import Resources
 
-    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static"]
+    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static", "not-ready"]
 
 MORE_TYPES = Version(1, 7, 0)
 """The first release whose scheduler hands on 600 types, not 60."""
@@ -207,6 +207,9 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
     at = pool.pool.requirements_node or pool.pool.name_node
+    if pool.blocker is not None:
+        obj, problem = pool.blocker
+        return PoolRefusal("not-ready", f"{obj.label} never becomes ready: {problem.message}", problem.node)
     if not pool.candidates:
 
         def explain() -> Explanation | None:
