@@ -11,6 +11,7 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
 from nodelint.fit.pods import Daemon, Pod, add_requests
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -118,8 +119,6 @@ class EmptyPool:
     @cached_property
     def blocker(self) -> tuple[Object, ControllerProblem] | None:
         """Return the pool or class with which nothing is launched, and why. None if nothing speaks against both."""
-        from nodelint.karpenter.controller import find_pool_blocker
-
         return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
 
     @property
