@@ -86,7 +86,7 @@ class LogLine(NamedTuple):
 
 
 _DISRUPTION = re.compile(
-    rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\"(\w{1,30})\")?"
+    rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
 )
 """The line about a disruption: with its reason since 1.1, named after `via` before."""
 

@@ -489,7 +489,8 @@ def test_the_amounts_of_a_message_decide_about_the_advice(
 ) -> None:
     error = (
         'incompatible with nodepool "general", daemonset overhead={"pods":"1"}, no instance type satisfied resources '
-        f"{json.dumps(amounts, separators=(',', ':'))} and requirements karpenter.sh/nodepool In [general], {allowed} "
+        f"{json.dumps(amounts, separators=(',', ':'))} and requirements karpenter.sh/nodepool In [general], "
+        f"{allowed} "
         "(no instance type has enough resources)"
     )
     line = {"level": "ERROR", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
