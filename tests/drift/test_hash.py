@@ -23,7 +23,7 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.text import Source
 from tests.conftest import ROOT
-from tests.manifests import nodeclass
+from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
 UPSTREAM = json.loads((Path(__file__).parents[1] / "drift" / "upstream_hashes.json").read_text(encoding="utf-8"))
