@@ -341,7 +341,7 @@ def _tell_new_names(session: Session) -> None:
 
     former = former_names(session.rules)
     for name in sorted(former.keys() & set(named)):
-        say(f"the rule `{name}` is named `{former[name]}` today; the old name goes on working")
+        say(f"the rule `{name}` has the new name `{former[name]}`; the old name still works")
 
 
 def now() -> datetime:

@@ -317,6 +317,8 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
             raise ConfigError(settings.placed(name, f"the rule `{name}` is a preview: {_PREVIEW_HINT}"))
 
     def names_of(names: frozenset[str]) -> frozenset[str]:
+        if not names:
+            return names
         exact = {former.get(name, name) for name in names}
         words = {former.get(word, word) for word in map(_plain_word, names)}
         return frozenset(

@@ -13,7 +13,7 @@ from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import TABLE
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -203,7 +202,7 @@ class _Block:
         keywords = FileKeywords(joined, names)
         keywords.search_forms(joined, names)
         self._note(files, keywords)
-        karpenter = _holds_keyword(joined) or joined.find(b"\0") >= 0
+        karpenter = bytes_hold_keyword(joined) or joined.find(b"\0") >= 0
         if karpenter or keywords.buffers or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
@@ -446,7 +445,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             os.lseek(handle, 0, os.SEEK_SET)
             return yaml_stream.read(_display_path(path), handle)
     data = b"".join(chunks)
-    if size > _LARGEST and _holds_keyword(data):
+    if size > _LARGEST and bytes_hold_keyword(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
     if size <= _LARGEST:
@@ -456,7 +455,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
 
 def _concerns_karpenter(data: bytes) -> bool:
     # A file in UTF-16 has the letters of the keyword with zeros between them.
-    has_keyword = _holds_keyword(data) or (data.find(b"\0") >= 0 and _holds_keyword(data.replace(b"\0", b"")))
+    has_keyword = bytes_hold_keyword(data) or (data.find(b"\0") >= 0 and bytes_hold_keyword(data.replace(b"\0", b"")))
     return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
 
 
@@ -468,7 +467,3 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     import re
 
     return re.search(found.also.encode(), data) is not None
-
-
-def _holds_keyword(data: bytes) -> bool:
-    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0

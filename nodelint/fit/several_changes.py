@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import say_expression
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.verdict import PoolVerdict
 from nodelint.fit.widening import WayOut, most_of_daemons, say_change, surroundings_of
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import short
@@ -88,10 +88,10 @@ class _Attempt:
             if largest is None:
                 return None  # how much there is, is not known
             if largest[0] < amount:
-                asked = f"{short(resource, 30)} {format_quantity(resource, amount)}"
+                amount_text = f"{short(resource, 30)} {format_quantity(resource, amount)}"
                 most = f"{largest[1]} offers {format_quantity(resource, max(largest[0], 0))}, the most of all"
                 which = " that meets its requirements" if self.expressions else ""
-                text = f"no instance type{which} holds {asked}: {most}; ask for less in each pod"
+                text = f"no instance type{which} holds {amount_text}: {most}; ask for less in each pod"
                 return WayOut(text, self.pod.node, self.pool)
         return None
 

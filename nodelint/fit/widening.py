@@ -8,16 +8,18 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, Surroundings, judge_pod
+from nodelint.fit.refusal import VOLUME_CLASH
+from nodelint.fit.verdict import judge_pod
 from nodelint.karpenter.labels import find_sibling_families
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
-from nodelint.model.manifest import Taint
+from nodelint.model.manifest_terms import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
@@ -171,17 +173,19 @@ def say_change(
     A value that the pod asks for comes first, then that of a sibling of the families in the line, among `types`.
     """
     key, catalog = normalize(line.key), pool.resolution.catalog
-    asked = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
+    requested = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
     own = catalog.label(name, key)
     shown = f"`{short(line.key)}`"
     if line.operator == "In":
         siblings = find_sibling_families(line.values, types, catalog) if types and key == FAMILY else []
-        if key == INSTANCE_TYPE and not asked:
+        if key == INSTANCE_TYPE and not requested:
             return f"add a type that holds it, such as `{name}`, to {shown}"
-        value = (own if own in asked else asked[0]) if asked else siblings[0] if siblings else own
+        value = (own if own in requested else requested[0]) if requested else siblings[0] if siblings else own
         return f"add `{short(value)}` to {shown}" if value is not None else f"remove {shown}"
-    if line.operator == "NotIn" and (own or asked):
-        return f"remove `{short(own if own in line.values else asked[0] if asked else str(own))}` from {shown}"
+    if line.operator == "NotIn" and (own or requested):
+        return (
+            f"remove `{short(own if own in line.values else requested[0] if requested else str(own))}` from {shown}"
+        )
     bound = _find_bound(line, own)
     if bound is not None:
         return f"change `{line.operator} {short(line.values[0])}` to `{line.operator} {bound}` in {shown}"

@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.safe_read import is_below, is_inside, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +79,6 @@ def find_repository_around(
 
     None if the run is over all of it or over named files, and if no rule would compare them with the pools.
     """
-    from nodelint.files.safe_read import is_inside, repository
     from nodelint.model.manifest import NodePool
 
     if not found.folders or not _list_tags(rules, selection):
@@ -189,7 +189,7 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
     names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
     known = {source.path for source in found.sources}
     for path in found.workloads:
-        below = any(path.startswith(os.path.join(folder, "")) or not folder for folder in folders)
+        below = any(is_below(path, folder) for folder in folders)
         if path not in selecting and path.replace(os.sep, "/") not in known and below:
             text = _text_with(path, sorted(names))
             if re.search(PATTERN, text) is not None:
@@ -256,8 +256,6 @@ def _is_whole(found: Discovery) -> bool:
     """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
     if found.unreadable or any(source.problems for source in found.sources):
         return False
-    from nodelint.files.safe_read import is_inside, repository
-
     for place in {os.path.dirname(source.path) for source in found.sources}:
         root = repository(os.path.abspath(place))
         if root is not None and not any(is_inside(root, folder) for folder in found.folders):

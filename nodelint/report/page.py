@@ -18,11 +18,11 @@ from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.model.support import day_number
 from nodelint.plan.fix_drift import find_moved
-from nodelint.report.severities import list_severities
 from nodelint.report.text import finding_text
 from nodelint.rule.classification import PROFILES
 from nodelint.rule.definition import Rule, source_link
 from nodelint.rule.examples import FENCE, Example, example_pairs, split_files
+from nodelint.rule.severities import list_severities
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 

@@ -39,11 +39,11 @@ def explain_requests(text: str) -> RequestAdvice | None:
     if not amounts:
         return None
     catalog = Catalog.bundled()
-    asked = ", ".join(f"{resource} {format_quantity(resource, amount)}" for resource, amount in amounts.items())
+    amount_text = ", ".join(f"{resource} {format_quantity(resource, amount)}" for resource, amount in amounts.items())
     large = catalog.all_types
     for requirement in _list_sizes(amounts):
         large &= catalog.select(requirement)
-    who = f"The pod and the DaemonSets of its node ask for {asked}"
+    who = f"The pod and the DaemonSets of its node ask for {amount_text}"
     if not large:
         return RequestAdvice(f"{who}: no instance type has as much.", "Ask for less in each pod.")
     allowed = catalog.all_types

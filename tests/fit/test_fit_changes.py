@@ -74,8 +74,8 @@ CASES = {
 def test_every_obstacle_is_named_with_its_place(nodelint: Run, tmp_path: Path, name: str) -> None:
     text, pattern = CASES[name]
     write_files(tmp_path, {"pool.yaml": POOL, "class.yaml": nodeclass(), "api.yaml": text})
-    said = " ".join(nodelint("fit", ".").stdout.split())
-    assert re.search(f"help: {pattern}", said), said
+    printed = " ".join(nodelint("fit", ".").stdout.split())
+    assert re.search(f"help: {pattern}", printed), printed
 
 
 def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> None:
@@ -85,9 +85,9 @@ def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> Non
     )
     pods = workload(f"{ARCH}: arm64, {FAMILY}: m7g")
     write_files(tmp_path, {"pool.yaml": tainted, "class.yaml": nodeclass(), "api.yaml": pods})
-    said = " ".join(nodelint("fit", ".").stdout.split())
-    assert "takes it with 2 changes: tolerate `team=web:NoSchedule` in the workload (api.yaml:" in said
-    assert f"and add `arm64` to `{ARCH}`" in said
+    printed = " ".join(nodelint("fit", ".").stdout.split())
+    assert "takes it with 2 changes: tolerate `team=web:NoSchedule` in the workload (api.yaml:" in printed
+    assert f"and add `arm64` to `{ARCH}`" in printed
     tolerant = pods.replace("    spec:\n", "    spec:\n      tolerations: [{key: team, operator: Exists}]\n", 1)
     write_files(tmp_path, {"pool.yaml": tainted.replace("[amd64]", "[amd64, arm64]"), "api.yaml": tolerant})
     assert "1 workload with a pool, 0 without" in nodelint("fit", ".").stdout

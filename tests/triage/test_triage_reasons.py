@@ -472,12 +472,12 @@ def test_a_disruption_is_no_failure_and_leads_to_its_cause(
     line = {"level": "INFO", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
     line |= {"message": "disrupting node(s)", "controller": "disruption", "reason": reason, "decision": "replace"}
     (tmp_path / "a.log").write_text("\n".join([json.dumps(line)] * 2) + "\n", encoding="utf-8")
-    said = " ".join(nodelint("triage", "a.log").stdout.split())
-    assert f"No failures. Karpenter disrupted nodes 2 times ({reason} 2). This is no failure: {way}" in said
+    printed = " ".join(nodelint("triage", "a.log").stdout.split())
+    assert f"No failures. Karpenter disrupted nodes 2 times ({reason} 2). This is no failure: {way}" in printed
 
 
 @pytest.mark.parametrize(
-    ("amounts", "allowed", "said"),
+    ("amounts", "allowed", "advice"),
     [
         ({"cpu": "3150m", "memory": "1Gi"}, "kubernetes.io/arch In [amd64]", "A limit, or a requirement that"),
         ({"cpu": "200"}, "karpenter.k8s.aws/instance-family In [m5 c5]", "help: Allow a larger type in the NodePool"),
@@ -485,7 +485,7 @@ def test_a_disruption_is_no_failure_and_leads_to_its_cause(
     ],
 )
 def test_the_amounts_of_a_message_decide_about_the_advice(
-    nodelint: Run, tmp_path: Path, amounts: dict[str, str], allowed: str, said: str
+    nodelint: Run, tmp_path: Path, amounts: dict[str, str], allowed: str, advice: str
 ) -> None:
     error = (
         'incompatible with nodepool "general", daemonset overhead={"pods":"1"}, no instance type satisfied resources '
@@ -498,4 +498,4 @@ def test_the_amounts_of_a_message_decide_about_the_advice(
     (tmp_path / "a.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
     text = " ".join(nodelint("triage", "a.log").stdout.split())
     assert f"ask for {next(iter(amounts))} {next(iter(amounts.values()))}" in text
-    assert said in text
+    assert advice in text

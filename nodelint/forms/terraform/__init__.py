@@ -204,12 +204,14 @@ def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
     """The calls of modules, and releases of charts, that are elsewhere and may make pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
-    if calling:
+    units = [s for s in sources if s.path.endswith(".hcl")]
+    if calling or units:
         from nodelint.forms.terraform.inputs import TerraformInputs
 
         inputs = TerraformInputs(sources)
         for source in calling:
             yield from inputs.list_remote_modules(source, reported)
+        yield from inputs.list_remote_units(units)
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:
