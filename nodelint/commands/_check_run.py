@@ -315,12 +315,15 @@ def _tell(
     run: _Run, report: Report, ready: Judging, applied: Sequence[Result], refused: Sequence[tuple[Result, str]]
 ) -> None:
     from nodelint.commands._facts import basis
+    from nodelint.lint.workloads import find_repository_around
     from nodelint.report.run_info import Run
 
     say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     rests_on = basis(ready.target.facts, ready.file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
+    about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 

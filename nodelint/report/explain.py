@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.effects import LineEffect
@@ -196,11 +197,22 @@ def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
     return " ".join(words)
 
 
+def explain_not_launched(resolution: Resolution) -> str | None:
+    """Return why nothing is launched with the pool or its class as they are written. None if nothing says so."""
+    found = find_pool_blocker(resolution.pool, resolution.node_class, resolution.version)
+    return None if found is None else f"{found[0].label}: {found[1].message}"
+
+
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     launchable = len(resolution.launchable)
     candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
+    why = explain_not_launched(resolution)
+    if why is not None:
+        yield from wrap(f"=> nothing is launched with {why}", width, "")
+        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
+        return
     if not candidates:
         newer = resolution.perhaps_newer
         if newer is not None:

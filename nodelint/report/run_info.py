@@ -48,6 +48,8 @@ class Run(NamedTuple):
     `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
     working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
     `older` is what an older release would find, `unread` what holds objects and was not read.
+    `repository` is the path of the repository that the run is a part of, if workloads in the rest of it were not
+    compared with the pools.
     """
 
     files: int
@@ -58,6 +60,7 @@ class Run(NamedTuple):
     root: str = ""
     older: Older | None = None
     unread: Sequence[UnreadGroup] = ()
+    repository: str = ""
 
 
 class Skips(NamedTuple):

@@ -362,3 +362,15 @@ def test_clean_removes_the_cache_and_nothing_else(nodelint: Run, tmp_path: Path)
 
 def test_the_rules_are_json_by_the_short_flag_too(nodelint: Run) -> None:
     assert nodelint("rule", "--json").stdout == nodelint("rule", "--format", "json").stdout
+
+
+def test_a_folder_of_a_repository_says_that_workloads_elsewhere_are_not_compared(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    put(tmp_path, f"{POOL}---\n{CLASS}", "pools/pool.yaml")
+    part = nodelint("check", "pools").stdout
+    assert "Not compared: workloads in the rest of the repository, with these NodePools; to compare them: " in part
+    assert "`nodelint check .`" in part
+    for paths in ([], ["."], ["pools/pool.yaml"], ["--profile", "minimal", "pools/pool.yaml"]):
+        assert "Not compared" not in nodelint("check", *paths).stdout
