@@ -119,7 +119,7 @@ class ending:
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
         if isinstance(error, BudgetSpent):  # nothing can be said of the rest
-            stop(f"not all is judged: {error}", code=FOUND)
+            stop(f"not everything was judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -150,7 +150,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
     if isolated and path is not None:
-        stop("--isolated and --config exclude each other: one reads no configuration")
+        stop("--isolated and --config cannot be used together:  one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:

@@ -118,7 +118,7 @@ def region_of(account: aws.Account, settings: Settings) -> str:
     """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
-        stop("no AWS region is known; name it by --region, by `region` in nodelint.yaml, or by AWS_REGION")
+        stop("no AWS region is known; set --region, `region` in nodelint.yaml, or AWS_REGION")
     return named
 
 

@@ -132,7 +132,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
         return settings.karpenter, kubernetes
     evidence_of = {choice.karpenter.last: choice.karpenter_from for choice in chosen if choice.is_stated}
     if not evidence_of:
-        stop("the release to upgrade from is not known: name it by --from or by `karpenter-version` in nodelint.yaml")
+        stop("the release to upgrade from is not known: set --from, or `karpenter-version` in nodelint.yaml")
     if len(evidence_of) > 1:
         named = ", ".join(
             f"{r}{f' ({by.place})' if (by := evidence_of[r]) is not None else ''}" for r in sorted(evidence_of)

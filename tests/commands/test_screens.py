@@ -68,7 +68,7 @@ def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
     for option in options:
         long = next(name for name in option.opts if name.startswith("--"))
         assert len(re.findall(rf"^  (?:-\w, )?{long}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
-    assert ("What is read:" in text) == (len(options) > 8)
+    assert ("Input:" in text) == (len(options) > 8)
 
 
 def test_a_page_of_a_rule_follows_the_width() -> None:

@@ -250,7 +250,7 @@ def test_a_class_that_the_new_folder_lacks_is_gone(nodelint: Run, repository: Pa
     assert (answer["change"], answer["replaced"], answer["instanceTypes"]["after"]) == ("unchanged", "none", 0)
     text = nodelint("plan", "--old", "old", "new", "--fail-on", "launch", cwd=repository)
     assert text.returncode == 1
-    assert "launches nothing any more: its EC2NodeClass `default` is gone" in text.stdout
+    assert "can no longer launch nodes: its EC2NodeClass `default` is gone" in text.stdout
 
 
 def hostile(text: str) -> str:
