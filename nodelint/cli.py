@@ -148,10 +148,10 @@ def cli() -> None:
 
     \b
     Start here:
-      nodelint check                  find mistakes in the manifests of this folder
+      nodelint check                  find mistakes in this folder
       nodelint check --fix pool.yaml  also write the safe fixes
-      nodelint plan                   see which nodes this branch replaces, and why
-      nodelint fit                    see which NodePool accepts which workload
-      nodelint explain pool.yaml      see which instance types a NodePool can launch
+      nodelint plan                   see which nodes this branch replaces
+      nodelint fit                    see which NodePool accepts a workload
+      nodelint explain pool.yaml      see which types a NodePool can launch
       nodelint rule                   list the rules
     """

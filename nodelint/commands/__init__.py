@@ -150,7 +150,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
     if isolated and path is not None:
-        stop("--isolated and --config cannot be used together:  one reads no configuration")
+        stop("--isolated and --config cannot be used together: one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:

@@ -103,7 +103,7 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
     before = old.region(name) if old is not None else None
     if old is None or before is None:
         return None
-    # The same account has to be asked: another one has other images and subnets.
+    # The same account must be asked: another one has other images and subnets.
     account = ask(()).region.account
     if account != before.account:
         return None

@@ -311,7 +311,7 @@ def _tell(
 
 
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    """End with the exit code that a report asks for, after what must be said on standard error."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):

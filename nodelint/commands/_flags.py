@@ -153,5 +153,5 @@ class FactFlags(NamedTuple):
     def read(cls, flags: AwsFlags) -> FactFlags:
         """Those of a command; the rest are settings. Ends the run where they contradict."""
         if flags["live"] and flags["snapshot"]:
-            stop("--live and --snapshot cannot be used together:  one asks AWS, the other does not")
+            stop("--live and --snapshot cannot be used together: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

@@ -50,7 +50,7 @@ def plan_change(
 ) -> None:
     """Read both sides, compare them, and tell; ends the run. `flags` are settings, and which facts are used."""
     if against is not None and old is not None:
-        stop("--against and --old cannot be used together:  both name the old side")
+        stop("--against and --old cannot be used together: both name the old side")
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags, paths)
     if old is not None:

@@ -56,7 +56,7 @@ def explain_nodes(
     fact_flags = FactFlags.read(flags)
     formats = outputs_of(outputs, output)
     if from_cluster and dumps:
-        stop("--from-cluster and files cannot be used together:  both say what the cluster holds")
+        stop("--from-cluster and files cannot be used together: both say what the cluster holds")
     if not from_cluster and not dumps:
         stop("no dump is named: name a file of `kubectl get ... -o yaml`, - for standard input, or --from-cluster")
     settings = settings_of(flags, manifests)

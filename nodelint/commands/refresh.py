@@ -87,7 +87,7 @@ def command(
     print_policy: bool,
     **flags: Unpack[RefreshFlags],
 ) -> None:
-    """Ask AWS for the facts that the manifests need: images, instance types, subnets, prices and the like.
+    """Ask AWS for the facts that the manifests need: for example images, subnets and prices.
 
     `nodelint check` and `nodelint explain` then use the answers offline. Answers in the cache expire; a file
     that --output writes does not. nodelint changes nothing in AWS.

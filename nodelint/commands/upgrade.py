@@ -145,7 +145,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
 
 
 def _name_start(old: str | None, start: Version | None) -> str | None:
-    """Return the release that `check` begins with: --from, which has to be known; the oldest for an early `start`."""
+    """Return the release that `check` begins with: --from, which must be known; the oldest for an early `start`."""
     from nodelint.model.releases import OLDEST
 
     if start is not None:

@@ -122,5 +122,5 @@ def table_of(path: str) -> dict[str, object] | None:
         raise ConfigError(f"{path}: {error_reason(error)}") from error
     table = tools.get("nodelint") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
+        raise ConfigError(f"{path}: `tool.nodelint` must be a table")
     return table

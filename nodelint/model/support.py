@@ -52,7 +52,7 @@ def supported_minors(today: int) -> list[str]:
 class PolicyModule(NamedTuple):
     """A module of Terraform that grants Karpenter's controller its permissions.
 
-    `only` is the argument that has to be true for that, `extra` the one that adds permissions. `v1_switch` is the
+    `only` is the argument that must be true for that, `extra` the one that adds permissions. `v1_switch` is the
     argument that grants what v1 asks for, from `v1_since` on; from `v1_always` on, all versions do. From
     `lists_profiles` on, `iam:ListInstanceProfiles` is granted. Versions are numbers, as many as are known.
     """

@@ -46,7 +46,7 @@ class Run(NamedTuple):
 
     `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
     `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
-    working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
+    working folder); where a tool shows findings beside the lines of a repository, it must be the repository's.
     `older` is what an older release would find, `unread` what holds objects and was not read.
     """
 

@@ -80,7 +80,7 @@ def severity_of(shift: SettingChange) -> Severity:
 
 
 def upgrade(inventory: Inventory, old: Version, request: LintRequest) -> Upgrade:
-    """What it means to go from `old` to the release of the request, which has to be the newer one.
+    """What it means to go from `old` to the release of the request, which must be the newer one.
 
     `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
     """

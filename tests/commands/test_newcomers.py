@@ -179,7 +179,7 @@ WRONG = {
     "check --select ALLL": "did you mean `all`?",
     "check --select imges": "did you mean `images`?",
     "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
-    "check --isolated --config a.yaml": "--isolated and --config exclude each other",
+    "check --isolated --config a.yaml": "--isolated and --config cannot be used together",
     "check --stdin-filename a.yaml .": "give `-` as a path too",
     "check *.yml": "a pattern that the shell matched with no file: name a folder, such as `.`",
     "explain clusters/**/pool-?.yaml": "name a folder, such as `clusters`",

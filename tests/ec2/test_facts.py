@@ -147,7 +147,7 @@ def test_a_broken_cached_file_says_how_to_make_it_anew(nodelint: Run, tmp_path: 
     done = nodelint("check")
     assert done.returncode == 2
     assert str(place) in done.stderr
-    assert "`nodelint refresh --fresh` makes it anew" in done.stderr
+    assert "`nodelint refresh --fresh` replaces it" in done.stderr
 
 
 def test_of_several_regions_one_has_to_be_named(nodelint: Run, tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_req
     assert waiting not in found.stdout
     assert named in nodelint("check", *rules, "-v").stdout
     both = nodelint("check", "-v", "-q")
-    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet and --verbose exclude each other\n")
+    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet and --verbose cannot be used together\n")
 
 
 POOL_OF_ANY = """\

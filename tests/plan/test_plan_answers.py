@@ -241,7 +241,7 @@ def test_a_class_without_a_pool_in_the_files(folders: Path) -> None:
     code, text = run_plan(folders, {"c.yaml": CLASS}, {"c.yaml": edited(CLASS, ("cost: web", "cost: app"))})
     assert code == 1
     assert "~ EC2NodeClass default" in text
-    assert "of those that do, all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
+    assert "for pools that do: all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
     assert "spec.tags.cost: web -> app" in text
 
 

@@ -154,7 +154,7 @@ def test_wrong_usage_and_unreadable_files_are_told_of(nodelint: Run, tmp_path: P
     assert nodelint("plan", "--old", "old", "new", "--fail-on", "never").returncode == 2
     assert "new/b.yaml:3:1: " in done.stderr
     assert nodelint("plan", "--old", "nowhere", "new").returncode == 2
-    assert "exclude each other" in nodelint("plan", "--old", "old", "--against", "HEAD", "new").stderr
+    assert "cannot be used together" in nodelint("plan", "--old", "old", "--against", "HEAD", "new").stderr
 
 
 BUDGETS = """\

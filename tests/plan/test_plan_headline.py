@@ -114,7 +114,7 @@ CASES = {
         edited(BOTH, ("cpu: 1000", "cpu: 0"), ("{team: web}", "{team: api}")),
         1,
         (
-            "launches nothing any more",
+            "can no longer launch nodes",
             "all nodes drift (NodePoolDrifted), and none can be launched in their place",
             STOPS,
         ),
@@ -310,7 +310,7 @@ CASES = {
         BOTH + DEPLOYMENT,
         edited(BOTH, ("{team: web}", "{a: b}")) + DEPLOYMENT,
         1,
-        ("all nodes are replaced: NodePoolDrifted", "Deployment/api", "no NodePool takes its pods any more"),
+        ("all nodes are replaced: NodePoolDrifted", "Deployment/api", "no NodePool accepts its pods any more"),
     ),
     "an alias of another family": Case(
         edited(BOTH, ("al2023@v20260618", "al2@latest")),

@@ -264,7 +264,7 @@ def test_text_names_what_will_break_later() -> None:
 
 def test_text_when_min_values_cannot_be_met() -> None:
     shown = text(POOL.replace("minValues: 2", "minValues: 9"))
-    assert "=> none is launched: 16 of 1,363 instance types would fit, but minValues asks" in shown
+    assert "=> none is launched: 16 of 1,363 instance types would fit, but minValues requires" in shown
     assert "karpenter.sh/capacity-type: 9 wanted, only 2 there" in shown
 
 
@@ -541,7 +541,7 @@ def test_a_limit_of_no_nodes_counts_from_its_release_on(
 @pytest.mark.parametrize(
     ("cpu", "verdict"),
     [
-        ("1", "=> none is launched: 9 of 1,363 instance types would do, and this takes the"),
+        ("1", "=> none is launched: 9 of 1,363 instance types would fit, but this excludes the"),
         ("2", "=> 1 of 1,363 instance types can be launched; 8 more exceed the limits"),
         ("96", "=> 9 of 1,363 instance types can be launched"),
     ],
