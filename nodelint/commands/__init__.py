@@ -125,7 +125,7 @@ class ending:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
         if RUN.has_left_out and (error is None or isinstance(error, SystemExit)):
-            say(f"not all is judged: {RUN.late_reason}")
+            say(f"not everything was judged: {RUN.late_reason}")
             if error is None or error.code in (None, CLEAN):
                 sys.exit(FOUND)
 

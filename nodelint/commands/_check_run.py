@@ -340,7 +340,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
     text = gaps_text(report, _unread(run, report))
     if text:
-        say(f"not all is judged: {text}")
+        say(f"not everything was judged: {text}")
     return bool(text)
 
 

@@ -125,7 +125,7 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
 @pytest.mark.parametrize(
     "family, data, rule, at, message",
     [
-        ("al2", "echo hi\n", "user-data-family", "echo hi", "a script without `#!`"),
+        ("al2", "echo hi\n", "user-data-family", "echo hi", "the script has no `#!`"),
         (
             "al2023",
             "#!/bin/bash\nset -e\nM=$(/etc/eks/max-pods-calculator.sh --cni-version 1.18.1)\n",
@@ -412,7 +412,7 @@ def custom(image: str, data: str) -> str:
         ("windows", "& $EKSBootstrapScriptFile -EKSClusterName a\n", "without `<powershell>` around it"),
         ("own", CALL, None),
         ("own", NODECONFIG + "  kubelet: {flags: [a]}\n", "no NodeConfig sets spec.cluster.name"),
-        ("own", "/etc/eks/bootstrap.sh main\n", "without `#!` in its first line"),
+        ("own", "/etc/eks/bootstrap.sh main\n", "no `#!` in its first line"),
         ("own", "#include https://example.com/a\n", None),
         ("own", "#!/bin/bash\nyum install -y htop\n", None),
         # Python's parser of MIME takes what Go's refuses
@@ -421,7 +421,7 @@ def custom(image: str, data: str) -> str:
         ("own", ARCHIVE.replace('"B"', "=B="), None),
         ("own", ARCHIVE.replace("; boundary", "; border"), "the MIME header names no boundary"),
         ("own", ARCHIVE.replace('"B"', '"C"'), "no line `--C` begins a part"),
-        ("own", ARCHIVE.replace("#!/bin/bash\n", ""), "without `#!` in its first line"),
+        ("own", ARCHIVE.replace("#!/bin/bash\n", ""), "no `#!` in its first line"),
     ],
 )
 def test_user_data_of_the_family_custom_has_to_let_the_node_join(image: str, data: str, message: str | None) -> None:
