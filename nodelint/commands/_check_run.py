@@ -112,7 +112,7 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet and --verbose exclude each other")
+        stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 

@@ -464,7 +464,7 @@ def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> No
         "13:6: unknown key `fuond`, did you mean `found`?",
         "16:13: `ask` is `costs`, must be instance-types, offerings, images, parameters, subnets, security-groups, "
         "capacity-reservations, placement-groups, instance-profiles, roles, volume-encryption, prices or spot-prices",
-        "19:5: `found` and `failed` cannot be used together",
+        "19:5: `found` and `failed` exclude each other",
         "22:7: an item of `filters` must have 2 items, not 1",
         "37:14: `free` must be a whole number, not `1`",
         "43:13: `labels` must have no item twice",

@@ -168,7 +168,7 @@ STRUCTURAL = (
     "no class",
     "no role",
     "a setting of the kubelet in the class",
-    "two bounds that cannot be used together",
+    "two bounds that exclude each other",
     "a taint as kubectl takes it",
     "types as a list",
     "a weight among the limits",

@@ -397,7 +397,7 @@ def custom(image: str, data: str) -> str:
     [
         ("al2", CALL, None),
         ("al2", NODECONFIG + CLUSTER, "no nodeadm to read a NodeConfig"),
-        ("al2", "#!/bin/bash\nyum install -y htop\n", "nothing in the userData joins a node with the AL2 image join"),
+        ("al2", "#!/bin/bash\nyum install -y htop\n", "nothing in the userData joins a node with the AL2 image to"),
         ("al2", "#!/bin/bash\ncurl https://example.com/join | sh\n", None),
         ("al2", JOINS, "the image is AL2, which cannot read TOML settings"),
         ("al2023", CALL, "the image has no bootstrap.sh"),

@@ -232,7 +232,7 @@ CLAIMS = [
     ),
     Claim(
         "accelerators-beside-cpus",
-        "have no taint",
+        "without a taint",
         pair(f"{CATEGORY}[m, g]"),
         pair(f"{CATEGORY}[m, g]", of_template=GPU_TAINT),
     ),

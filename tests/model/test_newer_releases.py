@@ -146,7 +146,7 @@ def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> Non
 def test_a_field_that_is_not_known_is_left_out_of_the_hash_and_said(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL.replace("      expireAfter", "      mood: 3\n      expireAfter"))
     done = nodelint("hash", "pool.yaml", "--karpenter-version", AFTER)
-    assert "without spec.template.spec.mood: nodelint does not know this" in done.stdout
+    assert "without spec.template.spec.mood: not known to nodelint" in done.stdout
     report = json.loads(nodelint("hash", "pool.yaml", "--karpenter-version", AFTER, "--format", "json").stdout)
     jsonschema.validate(report, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
     assert report["objects"][0]["leftOut"] == ["spec.template.spec.mood"]

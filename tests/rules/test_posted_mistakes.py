@@ -318,7 +318,7 @@ MISTAKES |= {
         ("  role:", f"{EBS}{VOLUME}        iops: 3000\n        throughput: 2000\n  role:")
     ],
     "fewer IOPS than there are": [("  role:", f"{EBS}{VOLUME}        iops: 300\n  role:")],
-    "two bounds that cannot be used together": [
+    "two bounds that exclude each other": [
         (ARCH, _line("instance-cpu", "Gt", '["8"]')[0][1] + _line("instance-cpu", "Lt", '["9"]')[0][1][len(ARCH) :])
     ],
     "both capacity types, a requirement each": [

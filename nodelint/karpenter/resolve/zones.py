@@ -241,8 +241,10 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
                 f"the reservation {what} ends at {reserve.reservation.ends}: Karpenter launches nothing more in it",
             )
         elif not reserve.reservation.free:
-            yield terms, f"the reservation {what} had no free instance: Karpenter launches nothing in it until one "
-            "is free"
+            yield (
+                terms,
+                f"the reservation {what} had no free instance: Karpenter launches nothing in it until one is free",
+            )
 
 
 class _OfferedTypes(NamedTuple):

@@ -334,7 +334,7 @@ def test_values_elsewhere_need_not_name_karpenter(nodelint: Run, tmp_path: Path)
     write_files(tmp_path, {"environments/prod/values.yaml": PROD})
     done = nodelint("check", ".", "--select", "no-instance-type")
     assert "environments/prod/values.yaml:2:7" in done.stdout
-    assert "cannot be used together" in done.stdout
+    assert "exclude each other" in done.stdout
 
 
 @pytest.mark.parametrize(
