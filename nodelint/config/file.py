@@ -102,7 +102,7 @@ def read_config(path: str) -> ConfigFile:
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: settings have to be a mapping, such as `fail-on: warning`")
+        raise ConfigError(f"{path}: settings must be a mapping, such as `fail-on: warning`")
     return ConfigFile(values, path, root)
 
 
