@@ -288,8 +288,8 @@ def _vpcs(finds: Network) -> list[str]:
 
 def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
-    shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things[:4]]
-    return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
+    shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things]
+    return messages.list_first(shown, 4)
 
 
 def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:

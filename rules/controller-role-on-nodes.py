@@ -109,17 +109,15 @@ import re
 
 from nodelint.api import UNKNOWN, Context, Finding, Findings, Node, Source, rule, terraform_trace
 
-_MODULE = re.compile(
-    r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
-)
+_MODULE = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
 _OUTPUTS = {
     "the controller's role": ("iam_role_name", "iam_role_arn", "iam_role_unique_id", "irsa_name", "irsa_arn"),
     "an instance profile": ("instance_profile_name", "instance_profile_id", "node_instance_profile_name"),
     "a service account": ("service_account", "service_account_name"),
     "a queue": ("queue_name", "queue_arn", "queue_url"),
 }
-_TRUSTS_PODS = re.compile(r"pods\.eks\.amazonaws\.com|sts:AssumeRoleWithWebIdentity")
-_ROLE_ARN = re.compile(r"eks\.amazonaws\.com/role-arn")
+_TRUSTS_PODS = ("pods.eks.amazonaws.com", "sts:AssumeRoleWithWebIdentity")
+_ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 
 @rule(
@@ -159,7 +157,7 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
     if found is None or block is None or not found.attributes:
         return
     output = found.attributes[-1]
-    if block.address.startswith("module.") and _MODULE.search(block.text):
+    if block.address.startswith("module.") and re.search(_MODULE, block.text):
         what = next((what for what, outputs in _OUTPUTS.items() if output in outputs), None)
         if what is None or (what == "an instance profile" and "use_name_prefix" in block.text):
             return  # without a prefix, the instance profile has the name of the role
@@ -174,7 +172,7 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
         for name in re.findall(r"\bdata\.aws_iam_policy_document\.([\w-]+)", block.text):
             named = blocks.find(found._replace(address=f"data.aws_iam_policy_document.{name}"))
             trust += [named.text] if named is not None else []
-        if any(map(_TRUSTS_PODS.search, trust)) and not any("ec2." in text for text in trust):
+        if any(word in text for text in trust for word in _TRUSTS_PODS) and not any("ec2." in text for text in trust):
             yield Finding(
                 at=role,
                 message=f"`{found.address}` trusts pods, not `ec2.amazonaws.com`: EC2 cannot give it to a node",

@@ -29,6 +29,7 @@ from nodelint.api import (
     keys,
     labels,
     manifest,
+    messages,
     pool_requirements,
     resolve,
     rule,
@@ -141,7 +142,7 @@ def _finding(
     texts = [str(value.text) for value in wrong]
     types = resolution.catalog.having_value(item.key, *texts)
     has = " and ".join(f"`{device}`" for device in sorted(resolve.devices(types, resolution.catalog)))
-    names = ", ".join(f"`{text}`" for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
+    names = messages.list_first([f"`{text}`" for text in texts], 3)
     own = f" {'has' if len(texts) == 1 else 'have'} {has}:" if has else ":"
     return Finding(
         at=fixes.visible_node(wrong[0].node),

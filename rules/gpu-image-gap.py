@@ -279,9 +279,7 @@ def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context
 
 def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
     """`g5g`, or `inf1`, `inf2` and how many families more."""
-    families = resolution.families(types)
-    shown = ", ".join(f"`{family}`" for family in families[:3])
-    return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
+    return messages.list_first([f"`{family}`" for family in resolution.families(types)], 3)
 
 
 def _installs(resolution: resolve.Resolution, variant: str) -> bool:

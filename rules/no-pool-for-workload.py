@@ -215,6 +215,5 @@ def _places(at: Node) -> tuple[Node | None, Node | None]:
     if at.kind == "mapping":
         values = at.get("values")
         return at.get("key"), values.items[0] if values is not None and len(values.items) == 1 else None
-    around = at.parent
-    entries = around.entries if around is not None else []
-    return next((entry.key for entry in entries if entry.value is at), None), at
+    entry = at.own_entry
+    return None if entry is None else entry.key, at

@@ -137,20 +137,18 @@ from nodelint.api import (
     terraform_trace,
 )
 
-_MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
-_ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
-_CLUSTER = re.compile(
-    r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
-)
-_BRINGS_ENTRY = re.compile(r"modules/karpenter\b|access[-_]entr|blueprints")
-_ROLE = re.compile(r"aws_iam_role\.[\w-]+\.arn")
-_OTHER_ACCESS = re.compile(r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon")
-_ONLY_MAP = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b')
-_MODE_WITH_ENTRIES = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API')
-_MAP = re.compile(r"\bmapRoles\b|\baws_auth_roles\b")
-_ROW = re.compile(r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)""")
-_LINE_START = re.compile(r"(?m)^([ \t]*+)(?=[^\s#\-\]})])")
-_PLAIN_ARN = re.compile(r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)")
+_MODE = r'(?m)\bauthentication_mode\s*=\s*"API"'
+_ENTRIES = r"(?m)^[ \t]*access_entries\s*="
+_CLUSTER = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
+_BRINGS_ENTRY = r"modules/karpenter\b|access[-_]entr|blueprints"
+_ROLE = r"aws_iam_role\.[\w-]+\.arn"
+_OTHER_ACCESS = r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon"
+_ONLY_MAP = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b'
+_MODE_WITH_ENTRIES = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API'
+_MAP = r"\bmapRoles\b|\baws_auth_roles\b"
+_ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
+_LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 
 
@@ -182,7 +180,7 @@ def check(source: Source, context: Context) -> Findings:
         folder = os.path.dirname(made.source.path)
         every = [block for block in blocks.blocks if _is_cluster(block)]
         clusters = [block for block in every if os.path.dirname(block.source.path) == folder]
-        if len(clusters) != 1 or not _MODE.search(clusters[0].text):
+        if len(clusters) != 1 or not re.search(_MODE, clusters[0].text):
             continue
         # Of several clusters each has its entries beside it; those of the only one may stand in another folder.
         near = [b for b in blocks.blocks if len(every) == 1 or os.path.dirname(b.source.path) == folder]
@@ -213,7 +211,7 @@ def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraf
 
 def _is_cluster(block: "terraform_trace.BlockText") -> bool:
     return block.kind == "aws_eks_cluster" or (
-        block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
+        block.address.startswith("module.") and re.search(_CLUSTER, block.text) is not None
     )
 
 
@@ -222,24 +220,27 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
     if block.kind == "aws_eks_access_entry":
         named = terraform_trace.find_arguments(block.text, "principal_arn")
         # An entry that is written in another form, with `for_each` for instance, may name any role.
-        return not named or any(not _ROLE.fullmatch(text) or f"{role}." in text for text in named)
+        return not named or any(not re.fullmatch(_ROLE, text) or f"{role}." in text for text in named)
     if block.kind in _NODE_GROUPS:
         return f"{role}." in block.text
     if not block.address.startswith("module."):
         return False
-    return _BRINGS_ENTRY.search(block.text) is not None or (
-        (_ENTRIES.search(block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
+    return re.search(_BRINGS_ENTRY, block.text) is not None or (
+        (re.search(_ENTRIES, block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
     )
 
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
-    if not context.run_files.is_in_files(_MAP, around=True) or context.run_files.is_in_files(
-        _OTHER_ACCESS, around=True
+    # Words alone are found quickly, and most runs have none of them.
+    if not any(context.run_files.is_in_files(word, around=True) for word in ("mapRoles", "aws_auth_roles")):
+        return
+    if not context.run_files.is_in_files(re.compile(_MAP), around=True) or context.run_files.is_in_files(
+        re.compile(_OTHER_ACCESS), around=True
     ):
         return
     blocks = context.run_files.terraform
-    holding = context.run_files.files_with(_MAP, around=True)
+    holding = context.run_files.files_with(re.compile(_MAP), around=True)
     every = [found for file in holding for found in file.once(_list_maps, partial(_list_maps, file))]
     maps = _find_nearest(every, roles[0])
     listed = _list_roles(maps)
@@ -253,7 +254,9 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         at, here = maps[0][1], roles[0]
         if other is not None and _shared(other, at) > _shared(here, at):
             return
-    only = _is_mode_stated(_ONLY_MAP, context) and not _is_mode_stated(_MODE_WITH_ENTRIES, context)
+    only = _is_mode_stated(re.compile(_ONLY_MAP), context) and not _is_mode_stated(
+        re.compile(_MODE_WITH_ENTRIES), context
+    )
     for role in roles:
         made = _find_role(role, blocks) if context.run_files.has_terraform else None
         names = {made.address} if made is not None else set()
@@ -312,7 +315,7 @@ def _list_roles(maps: Sequence[tuple[str, Span]]) -> set[str | None]:
 
 
 def _list_names(text: str) -> set[str | None]:
-    return {_find_role_name(row) for row in _ROW.findall(text)}
+    return {_find_role_name(row) for row in re.findall(_ROW, text)}
 
 
 def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
@@ -321,12 +324,12 @@ def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
 
 def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
     """The lists of roles of a file: the text of each, and its place."""
-    for found in _MAP.finditer(file.text):
+    for found in re.finditer(_MAP, file.text):
         start = found.start()
         line = file.text.rfind("\n", 0, start) + 1
         indent = len(file.text[line:start])
         end = len(file.text)
-        for after in _LINE_START.finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
+        for after in re.compile(_LINE_START).finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
             if len(after[1]) <= indent:
                 end = after.start()
                 break
@@ -344,7 +347,7 @@ def _is_filled(text: str) -> bool:
 def _find_role_name(row: str) -> str | None:
     """The role that a row names, by its name or its address in Terraform; None where that is not plain."""
     text = row.strip().strip("\"'")
-    arn = _PLAIN_ARN.fullmatch(text)
+    arn = re.fullmatch(_PLAIN_ARN, text)
     if arn is not None:
         return arn[1]
     reference = re.fullmatch(r"(?:\$\{)?(aws_iam_role\.[\w-]+)\.arn\}?", text)

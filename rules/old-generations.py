@@ -154,9 +154,7 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
         xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)
         old = [value for value in item.values if value.text in known and not known[str(value.text)] - xen]
         if old:
-            names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
-                f" and {len(old) - 4} more" if old[4:] else ""
-            )
+            names = messages.list_first([f"`{value.text}`" for value in old], 4)
             run = f"{names} runs on Xen" if len(old) == 1 else f"{names} run on Xen"
             slower = "slower for its price than its" if len(old) == 1 else "slower for their price than their"
             yield Finding(

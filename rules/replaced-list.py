@@ -151,7 +151,7 @@ def _find_gone(field: str, new: list[Node], old: list[Node]) -> list[Node]:
 
 def _list_names(names: list[str], most: int) -> str:
     if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
+        return messages.list_first(names, most)
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -139,8 +139,8 @@ def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
 
 def _begin(node: Node) -> int:
     """Where a mapping begins with its key."""
-    around = node.parent.entries if node.parent is not None else ()
-    return next((entry.key.start for entry in around if entry.value is node), node.start)
+    entry = node.own_entry
+    return node.start if entry is None else entry.key.start
 
 
 NEEDED = (

@@ -53,9 +53,9 @@ import re
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
 
-_OTHER_MAKERS = re.compile(r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount")
+_OTHER_MAKERS = r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount"
 _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
-_OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
+_OF_NODES = r"(?i)karpenter[-_]?node"
 
 
 @rule(
@@ -76,11 +76,11 @@ def check(source: Source, context: Context) -> Findings:
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
     if not plain or not context.run_files.has_terraform:
         return
-    if context.run_files.is_in_files(_OTHER_MAKERS, around=True):
+    if context.run_files.is_in_files(re.compile(_OTHER_MAKERS), around=True):
         return
     made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
     names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
-    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and _OF_NODES.search(f"{b.address} {n[0]}")]
+    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n[0]}")]
     if len(ours) != 1 or re.fullmatch(r'"[^"$]+"', ours[0][1]) is None:
         return
     block, literal = ours[0][0], ours[0][1].strip('"')

@@ -180,9 +180,7 @@ def _listed(
         if small:
             texts = [str(value.text) for value in small]
             most = max(_memory(item.key, text, resolution, few, little) for text in texts)
-            names = ", ".join(f"`{text}`" for text in texts[:3]) + (
-                f" and {len(texts) - 3} more" if texts[3:] else ""
-            )
+            names = messages.list_first([f"`{text}`" for text in texts], 3)
             yield Finding(
                 at=fixes.visible_node(small[0].node),
                 message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, DaemonSets included",

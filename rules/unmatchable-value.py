@@ -198,8 +198,8 @@ def _finding(
         company = f" together with `{messages.short(shown, 40)}`"
     elif not types & resolution.alive:
         company = " in EKS Auto Mode" if resolution.pool.provider == "auto-mode" else " with this class"
-    few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
-    subject = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
+    names = [f"`{value.text}`" for value in dead]
+    few, subject = messages.list_first(names, 3), messages.list_first(names, 1)
     return Finding(
         at=fixes.visible_node(dead[0].node),
         message=messages.first_fitting(

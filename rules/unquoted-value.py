@@ -200,5 +200,5 @@ def _usual(path: str, node: Node, context: Context) -> str:
         known = labels.known_values(str(key.value), context.catalog) or ()
         example = next((value for value in known if not scalars.reads_as_text(value)), None)
         return "" if example is None else f"`{example}`"
-    entry = next((entry for entry in around.entries if entry.value is node), None)
+    entry = node.own_entry
     return "`true` or a number" if entry is not None and entry.key.value is UNKNOWN else ""

@@ -85,11 +85,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         key=lambda pool: (-(pool.weight or 0), str(pool.name)),
     )
     if lighter:
-        names = ", ".join(f"`{messages.short(str(pool.name), 20)}`" for pool in lighter[:2])
-        more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
+        names = messages.list_first([f"`{messages.short(str(pool.name), 20)}`" for pool in lighter], 2)
         yield Finding(
             at=node,
-            message=f"the pool has a weight but no taint: Karpenter tries it before {names}{more} for every pod",
+            message=f"the pool has a weight but no taint: Karpenter tries it before {names} for every pod",
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, change nothing",
         )

@@ -54,14 +54,12 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Source, Span, rule, terraform_blocks
 
 _CHART = "aws-load-balancer-controller"
-_SETTLED = re.compile(
-    r"(?i)vpc[-_]?id|vpc[-_]?tags|hostNetwork|nodeSelector|affinity|values?Files?\b|valuesFrom|values\.ya?ml"
-)
-_ELSEWHERE = re.compile(
+_SETTLED = r"(?i)vpc[-_]?id|vpc[-_]?tags|hostNetwork|nodeSelector|affinity|values?Files?\b|valuesFrom|values\.ya?ml"
+_ELSEWHERE = (
     r"\b(?:file|templatefile|merge|concat)\(|\bfor\b|\bdynamic\b|\b(?:count|for_each)\s*="
     r"|\bvalues\s*+=\s*+(?!\[\s*+(?:yamlencode|jsonencode|<<))|\bset\s*+=\s*+(?!\[)"
 )
-_NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\"""")
+_NAMED = rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\""""
 
 
 @rule(
@@ -77,18 +75,20 @@ _NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if not _holds_pods_off(node_class):
         return
-    around = [file for file in context.run_files.files_around if _CHART in file.text]
+    around = context.run_files.files_with(_CHART, around=True)
+    if not around:
+        return
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
     # The controller runs once: one of several classes tells of it.
-    if not around or not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
+    if not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
         return
     texts = [file.text for file in around]
     # A file that gives it a VPC may be one of values.
-    if any(_SETTLED.search(text) and not _has_kind(text) for text in texts):
+    if any(re.search(_SETTLED, text) and not _has_kind(text) for text in texts):
         return
     installs = [found for file in around for found in _find_installs(file)]
     for text, at in installs[:1]:
-        if any(_SETTLED.search(other) for other, _ in installs) or "{{" in text:
+        if any(re.search(_SETTLED, other) for other, _ in installs) or "{{" in text:
             continue
         options = node_class.metadata_options_node
         written = options.get("httpPutResponseHopLimit") if options is not None else None
@@ -120,8 +120,8 @@ def _find_installs(file: Source) -> Iterator[tuple[str, Span]]:
     """The installations of the chart in a file: the text of each, and its place."""
     if file.path.endswith((".tf", ".tofu")):
         for block in terraform_blocks.find_blocks(file):
-            if block.kind == "helm_release" and _NAMED.search(block.text):
-                yield ("vpcId" if _ELSEWHERE.search(block.text) else block.text), block.at
+            if block.kind == "helm_release" and re.search(_NAMED, block.text):
+                yield ("vpcId" if re.search(_ELSEWHERE, block.text) else block.text), block.at
         return
     for document in Source.from_text(file.path, file.text, _CHART).documents:
         root = document.root

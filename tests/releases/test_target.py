@@ -256,6 +256,41 @@ STATED = {
         """,
         ["1.2.3 addons.tf:5 karpenter"],
     ),
+    "addons-default.tf": (
+        """\
+        module "addons" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          version          = "1.16.2"
+          enable_karpenter = true
+          karpenter        = { namespace = "kube-system" }
+        }
+        module "newest" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          version          = "~> 1.16"
+          enable_karpenter = true
+          karpenter = {
+            repository_username = "x"
+          }
+        }
+        module "tag" {
+          source           = "github.com/aws-ia/terraform-aws-eks-blueprints-addons?ref=v1.10.1"
+          enable_karpenter = var.on
+        }
+        module "off" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          enable_karpenter = false
+        }
+        """,
+        [
+            "0.35.0 addons-default.tf:2 the default of module.addons, version 1.16.2",
+            "0.37.0 addons-default.tf:8 the default of module.newest, version 1.16",
+            "0.32.1 addons-default.tf:16 the default of module.tag, version 1.10.1",
+        ],
+    ),
+    "tilde.tf": (
+        'resource "helm_release" "k" {\n  chart = "karpenter"\n  version = "~> 1.6"\n}\n',
+        ["1.6 tilde.tf:3 a helm_release"],
+    ),
     "module.tf": (
         'module "eks" {\n  source            = "./eks"\n  karpenter_version = "1.2.4"\n}\n',
         ["1.2.4 module.tf:3 module.eks"],
