@@ -1,4 +1,5 @@
-"""What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
+"""Code that the commands share. Each is a module beside this one, named as the command is and imported when it is
+called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
 `nodelint check PATHS` runs without it (see `commands._fast_argv`).

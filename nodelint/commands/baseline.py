@@ -1,4 +1,4 @@
-"""`nodelint baseline`: the findings of today, which later checks pass over."""
+"""`nodelint baseline`: record today's findings, which later checks hide."""
 
 from __future__ import annotations
 

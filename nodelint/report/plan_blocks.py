@@ -1,4 +1,4 @@
-"""What every form of a plan says alike: the headline, one block for pools with one cause, sentences and places."""
+"""Parts that all formats of a plan share: the headline, blocks of pools with the same cause, sentences and places."""
 
 from __future__ import annotations
 

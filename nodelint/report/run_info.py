@@ -1,4 +1,4 @@
-"""What the formats of a report share: the run around it, and how it is summed up in words."""
+"""Information about a run that all formats share, and its summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that holds the same text as another one: what was read of that is copied, which takes half the time."""
+"""Copy what was read of a file for another file with the same text, which takes half the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source whose text has changed in one place: documents that are as before keep their nodes, which move.
+"""Read a source again after one change: documents that did not change keep their nodes.
 
 Everywhere else a source never changes. Here the very source that is given becomes that of the new text: whatever
 was worked out for its nodes and objects stays, and only what is typed at is read again. Who asks for that has to let

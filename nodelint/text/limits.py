@@ -1,4 +1,4 @@
-"""What a run leaves out: noted where it is left out, and taken by whoever builds the objects.
+"""Record what a run leaves out because of a limit.
 
 A limit holds back a repository that names without end. What is behind it is not judged, and that must be said. The
 same goes for a file over which nodelint itself breaks down.

@@ -1,4 +1,4 @@
-"""What of a text was not read: where it is not YAML, and in words; and templates that are set aside."""
+"""Syntax errors in a text, in words, and templates that are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a move from one release of Karpenter to another means for some manifests.
+"""The effect of an upgrade of Karpenter on manifests.
 
 Rows of changes (`changes`) with conditions that find what they concern (`conditions`), settings of the controller
 (`settings`), the findings of `check` in both releases and those between (`findings`), and the way (`route`).

@@ -1,4 +1,4 @@
-"""What only Karpenter's controller checks, after the API server has taken an object.
+"""Checks of Karpenter's controller, after the API server has accepted an object.
 
 The facts are those of the Karpenter core that the AWS provider 1.0.0 to 1.14.1 is built with: its
 `RuntimeValidate` of a NodePool, the restricted labels, how budgets and limits are read, and how JSON becomes

@@ -1,4 +1,4 @@
-"""From libyaml's events to nodes: tight spans, values, and what is wrong in words.
+"""Compose nodes from libyaml's events: exact positions, values, and errors in words.
 
 Nothing here calls itself: the depth of a file costs no stack.
 """
