@@ -112,7 +112,7 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet and --verbose exclude each other")
+        stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
@@ -328,7 +328,7 @@ def _tell(
 
 
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    """End with the exit code that a report asks for, after what must be said on standard error."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
@@ -357,7 +357,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
     text = gaps_text(report, _unread(run, report))
     if text:
-        say(f"not all is judged: {text}")
+        say(f"not everything was judged: {text}")
     return bool(text)
 
 

@@ -230,15 +230,17 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     ready = len(resolution.launchable & find_ready(resolution))
     most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
-        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
+        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
     elif unmet:
-        words = f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+        words = (
+            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
+        )
     elif unmet_by_cheapest(resolution) and not relaxed:
-        why = f"minValues asks for more variety than the cheapest {most_tried} have"
-        words = f"=> none is launched: {launchable:,} of {total} would do, but {why}"
+        why = f"minValues requires more different values than the cheapest {most_tried} have"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
     elif not ready:
         why = later_steps(resolution)[-1].words
-        words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
     elif ready < launchable == candidates:
         why = later_steps(resolution)[-1].why
         words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
@@ -391,7 +393,9 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(words, width, "  ")
     instead = judged_as(resolution.version)
     if instead is not None:
-        yield from wrap(f"Karpenter {resolution.version} is not known here: it is judged as {instead}", width, "  ")
+        yield from wrap(
+            f"Karpenter {resolution.version} is not known to nodelint: it is judged as {instead}", width, "  "
+        )
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A controller's log, sorted by cause: what will pass by itself, and what has to be put right.
+"""Errors of a controller by cause: errors that pass by themselves, and errors that stay.
 
 `triage` reads lines one by one and keeps only groups, so that a log of any size fits. It knows the
 release from the log itself where it can: every line holds the commit that the controller was built from.

@@ -68,7 +68,7 @@ def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
     for option in options:
         long = next(name for name in option.opts if name.startswith("--"))
         assert len(re.findall(rf"^  (?:-\w, )?{long}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
-    assert ("What is read:" in text) == (len(options) > 8)
+    assert ("Input:" in text) == (len(options) > 8)
 
 
 def test_a_page_of_a_rule_follows_the_width() -> None:
@@ -82,7 +82,7 @@ def test_a_page_of_a_rule_follows_the_width() -> None:
     assert max(len(line) for line in list_lines(rules, TextStyle(width=160, terminal=True))) <= 160
     for line in (*list_lines(rules, TextStyle(width=200, terminal=True)), *run("rule").splitlines()):
         if line.startswith("  no-limits  "):
-            assert "A NodePool whose cost nothing limits" in line
+            assert "A NodePool has no `limits`" in line
 
 
 def test_rules_are_data_too() -> None:

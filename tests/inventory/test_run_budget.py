@@ -356,7 +356,7 @@ def test_what_is_not_judged_in_time_is_said(tmp_path: Path, monkeypatch: pytest.
     done = in_process.run(["check", "--timeout", "5m", "."], tmp_path, {**os.environ, "NODELINT_JOBS": "1"})
     assert done.returncode == 1
     assert "the time that `--timeout 5m` gives was used up" in done.stdout
-    assert "not all is judged: the time that `--timeout 5m` gives was used up" in done.stderr
+    assert "not everything was judged: the time that `--timeout 5m` gives was used up" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "fit", "explain", "hash", "upgrade"])
@@ -437,7 +437,7 @@ def test_nothing_is_read_on_after_the_deadline(
     output = done.stdout + done.stderr
     assert clock.behind < 1_100, "the rest is not read"
     assert done.returncode in ((1, 2) if command == "fit" else (1,)), output
-    assert "not all is judged: the time that `--timeout 5m` gives was used up" in output
+    assert "not everything was judged: the time that `--timeout 5m` gives was used up" in output
     for claim in ("deleted with all", "No node is replaced", "All good", "No findings: ", "Nothing to"):
         assert claim not in output, "what was not read is neither gone nor right"
 

@@ -241,7 +241,7 @@ def test_a_class_without_a_pool_in_the_files(folders: Path) -> None:
     code, text = run_plan(folders, {"c.yaml": CLASS}, {"c.yaml": edited(CLASS, ("cost: web", "cost: app"))})
     assert code == 1
     assert "~ EC2NodeClass default" in text
-    assert "of those that do, all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
+    assert "for pools that do: all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
     assert "spec.tags.cost: web -> app" in text
 
 
@@ -343,8 +343,8 @@ def test_budgets_of_zero_hold_what_drifts(folders: Path) -> None:
     code, text = run_plan(folders, {"a.yaml": contents}, {"a.yaml": edited(contents, ("cost: web", "cost: app"))})
     text = " ".join(text.split())  # where a line breaks depends on the folder's length
     assert code == 1
-    assert "all nodes drift (NodeClassDrift), and none is replaced: a budget lets none of them go" in text
-    assert "1 NodePool: nodes drift, and none is replaced" in text
+    assert "all nodes drift (NodeClassDrift), but none is replaced: a budget lets none of them go" in text
+    assert "1 NodePool: nodes drift, but none is replaced" in text
 
 
 def test_the_gravest_comes_first_and_one_cause_is_one_block(folders: Path) -> None:

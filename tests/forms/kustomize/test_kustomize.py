@@ -275,7 +275,7 @@ def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: 
         ("transformers: [t.yaml]\n", "`transformers` is not read: transformers may change any object"),
         ("resources: [../base, ../../../../outside]\n", "is outside of the repository"),
         ("components: [../dev]\n", "takes this kustomization in again"),
-        ("namePrefix: 1\n", "`namePrefix` has to be a text"),
+        ("namePrefix: 1\n", "`namePrefix` must be a text"),
         ("patches: [{path: gone.yaml}]\n", "there is no file `gone.yaml`"),
         ("patches: [{target: {kind: NodePool}}]\n", "a patch has one of `patch` and `path`"),
     ],
