@@ -102,7 +102,8 @@ def test_nodes_have_the_price_of_the_cheapest_type_and_pods_share_it(nodelint: R
         ("", 3, 3, None),
         # A second scaler of it: one of them decides, and nobody knows which.
         (
-            SCALER + SCALER.replace("{name: web}\n", "{name: b}\n").replace("2, maxReplicas: 12", "1, maxReplicas: 4"),
+            SCALER
+            + SCALER.replace("{name: web}\n", "{name: b}\n").replace("2, maxReplicas: 12", "1, maxReplicas: 4"),
             1,
             12,
             "HorizontalPodAutoscaler/web",

@@ -18,8 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodelint.forms.kustomize.build import BuiltOverlay, Outcome, build_overlays
+from nodelint.forms.kustomize.merge import Merge
 from nodelint.forms.kustomize.values import read_json, read_object
-from nodelint.text import UNKNOWN, Node
+from nodelint.forms.lib.values import nodes_of
+from nodelint.text import UNKNOWN, Node, Source
 from tests.manifests import nodepool
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
@@ -303,3 +305,43 @@ def test_remote_bases_and_generators_are_named_and_the_rest_is_built(tmp_path: P
         (3, "not built: what the Helm charts come to"),
         (2, "not built: the ConfigMaps that are generated"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("operations", "shown"),
+    [
+        (
+            [
+                "{op: add, path: /metadata/annotations, value: {}}",
+                "{op: add, path: /metadata/annotations/a~1b~01c, value: x}",
+            ],
+            '"a/b~1c": x',
+        ),
+        (["{op: add, path: /spec/template/spec/requirements/2, value: {key: z, operator: Exists}}"], "key: z"),
+    ],
+    ids=["a slash and a tilde", "the place behind the last"],
+)
+def test_an_operation_finds_its_place(tmp_path: Path, operations: list[str], shown: str) -> None:
+    patch = "".join(f"      - {operation}\n" for operation in operations)
+    outcome = build_files(tmp_path, f"patches:\n  - target: {{kind: NodePool}}\n    patch: |\n{patch}", {})
+    assert isinstance(outcome, BuiltOverlay), outcome
+    assert shown in outcome.built.source.text
+
+
+def test_a_replacement_without_paths_is_of_the_name(tmp_path: Path) -> None:
+    text = "replacements:\n  - sourceValue: gpu\n    targets: [{select: {kind: NodePool}}]\n"
+    outcome = build_files(tmp_path, text, {})
+    assert isinstance(outcome, BuiltOverlay), outcome
+    assert "name: gpu\n" in outcome.built.source.text.partition("spec:")[0]
+
+
+def test_items_with_names_are_merged_and_new_ones_come_first() -> None:
+    """As kustomize merges containers of a Deployment."""
+    old, new = (
+        read_object(root)
+        for text in ("a: [{name: x, v: 1}, {name: y, v: 2}]", "a: [{name: z, v: 3}, {name: y, v: 4}]")
+        for root in nodes_of(Source("a.yaml", text))
+    )
+    merged = Merge(keyed=True).apply(old, new)
+    assert merged is not None
+    assert merged.plain() == {"a": [{"name": "z", "v": 3}, {"name": "x", "v": 1}, {"name": "y", "v": 4}]}
