@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.code import code_texts
 from tests.conftest import ROOT
 
