@@ -342,6 +342,15 @@ def test_a_comment_of_another_linter_gets_the_right_form(
     assert messages == ([] if names is None else [wanted])
 
 
+def test_a_comment_of_another_linter_is_about_the_line_from_its_first_character(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    put(tmp_path, POOL + "weigth: 3 # noqa\n---\n" + CLASS)
+    done = nodelint("check", "--format", "json", "--select", "unknown-field,unused-suppression")
+    messages = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
+    assert messages == ["this comment silences nothing here: write `# nodelint: ignore[unknown-field] reason`"]
+
+
 def test_a_comment_of_another_linter_where_nothing_is_found_is_left_in_peace(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, POOL.replace("\n", " # noqa\n", 1) + "---\n" + CLASS)
     assert nodelint("check", "--select", "unused-suppression").returncode == 0
