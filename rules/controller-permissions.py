@@ -472,7 +472,7 @@ def _is_module_in_use(context: Context) -> bool:
 
 
 def _describe_switch(module: controller_policy.PolicyModule, most: tuple[float, ...]) -> str:
-    """How to grant what v1 asks for: the switch is an unknown argument before its version."""
+    """Return how to grant what v1 asks for: the switch is an unknown argument in older versions."""
     since = "" if most >= module.v1_since else f" with version {'.'.join(map(str, module.v1_since))} or newer"
     return f"set `{module.v1_switch} = true`{since}"
 

@@ -200,7 +200,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
 
 
 def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """What the hash of the class covers.
+    """Return what changes in fields of the class that its hash covers.
 
     It comes before types that the class leaves out: since 1.6 those are looked for every half hour only.
     """
