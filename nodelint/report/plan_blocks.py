@@ -207,7 +207,8 @@ def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
     if reason.covered == "unknown":
-        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
+        unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
     parts += [] if reason.recorded else ["also a cause; Karpenter records the one above"]
     return ", ".join(parts)
 
