@@ -46,7 +46,9 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
     if not sentences:
         base = _limit(always, nodes) if always else "without a limit"
         if base == "none":
-            expiry = [f"nodes expire after {found.expire}, whatever the budgets say"] if found.expire is not None else []
+            expiry = (
+                [f"nodes expire after {found.expire}, whatever the budgets say"] if found.expire is not None else []
+            )
             return ["never for drift: a budget allows none", *expiry]
         sentences = [f"{base}, one after the other, empty nodes first"]
         sentences += [

@@ -176,8 +176,8 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what may move nodes although none drifts is no all-clear."""
-    moves = pool.grade == "none" and any(effect.removes for effect in pool.effects)
+    """How grave a pool is for its colour: what may move nodes although none drifts, or is refused, is no all-clear."""
+    moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 

@@ -362,6 +362,11 @@ TREES: dict[str, Tree] = {
         (("envs/prod.yaml", *NEWER), ("deploy.sh", " > /dev/null", f" --set alias={ALIAS}x")),
         ((".github/workflows/test.yaml", "other=2", "alias=al2023@v20260101"),),
     ),
+    "a placeholder of a shell in small letters": Tree(
+        {"nodes.yaml": f"{POOL}---\n{class_of(tags='team: ${team}')}", "prod.env": "export team=a\nother=a\n"},
+        (("prod.env", "team=a", "team=b"),),
+        (("prod.env", "other=a", "other=b"),),
+    ),
     "chart: its own version": Tree(
         chart(alias="al2023@{{ .Chart.AppVersion }}") | {"chart/Chart.yaml": f"{CHART}appVersion: v20260618\n"},
         (("chart/Chart.yaml", *NEWER),),

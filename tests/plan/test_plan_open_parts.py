@@ -202,4 +202,6 @@ def test_a_requirement_that_was_not_known_before_decides_nothing(nodelint: Run, 
     assert "nodes may be replaced; the files do not tell: RequirementsDrifted" in shown
     assert "(a value is not known here)" in shown and "AWS account" not in shown
     put(tmp_path / "new" / "pool.yaml", (plain + zone).replace("[spot]", "[on-demand]"))
-    assert "all nodes are replaced: RequirementsDrifted" in nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout
+    assert (
+        "all nodes are replaced: RequirementsDrifted" in nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout
+    )
