@@ -22,8 +22,8 @@ class Reason(NamedTuple):
 
     `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
     writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
-    `of_cluster` says that the cause is another version of Kubernetes, and the place only what depends on it. `of_files`
-    says that a value which the files do not tell decides about it.
+    `of_cluster` says that the cause is another version of Kubernetes, and the place only what depends on it.
+    `of_files` says that a value decides which the files do not tell.
     """
 
     reason: str

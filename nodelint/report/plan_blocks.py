@@ -30,7 +30,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
 class PoolBlock(NamedTuple):
-    """Pools of which the same is to be said, for the same places."""
+    """NodePools with the same causes at the same places: a report has one block for all of them."""
 
     pools: tuple[PoolPlan, ...]
 
@@ -176,7 +176,7 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what may move nodes although none drifts, or is refused, is no all-clear."""
+    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
     moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
@@ -287,7 +287,7 @@ def totals(plan: Plan) -> Iterator[str]:
     for number, pools in sorted(found.items()):
         total = _TOTALS[number]
         nodes = [pool.nodes for pool in pools if pool.nodes is not None]
-        going = sum(counts(fates)["replaced"] for fates in nodes)
+        going = sum(counts(outcomes)["replaced"] for outcomes in nodes)
         deleted = sum(pool.deleted_nodes for pool in pools)
         words = (total.one if len(plan.pools) == 1 else total.several).format(
             n=len(pools), nodes=f"{counted(deleted, 'node')} {'is' if deleted == 1 else 'are'}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import is_below
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
 from nodelint.forms.helm.command_releases import read_script
@@ -186,7 +187,7 @@ class _UnreadValues:
         below = os.path.relpath(path, self._files.top).split(os.sep)
         if any(part.startswith(".") and part != ".." for part in below) or os.path.basename(path) == CHART:
             return False
-        if path.startswith(os.path.join(chart, "")):
+        if is_below(path, chart):
             return os.path.relpath(path, chart).split(os.sep)[0] not in _PASSED_OVER
         return not any(
             gate.is_file(os.path.join(self._files.top, *below[:depth], CHART)) for depth in range(1, len(below))
@@ -194,7 +195,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Of a whole file of values, the entries that the templates of a chart use; anything else as it is."""
+    """Yield the entries of a file of values that the templates of a chart use; any other text as it is."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

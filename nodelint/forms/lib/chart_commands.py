@@ -26,7 +26,7 @@ _WRITTEN = (
 )
 """A version in quotes, or an expression of a shell or of a template."""
 
-INSTALLS_CONTROLLER = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
+INSTALLS_CONTROLLER = rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter"
 """A command that may install Karpenter's controller."""
 
 _CONTINUED = r"\\\r?\n"
@@ -35,10 +35,10 @@ _CONTINUED = r"\\\r?\n"
 HELM_COMMAND = "a helm command"
 """How a report names an installation by a command."""
 
-_TRIAL = re.compile(r"[ \t]template[ \t][^\n]*?(?<!2)>[ \t]*/dev/null")
+_TRIAL = r"[ \t]template[ \t][^\n]*?(?<!2)>[ \t]*/dev/null"
 """A command that renders a chart and throws the result away: a test of the chart, and no installation."""
 
-_NAMESPACE = re.compile(r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)""")
+_NAMESPACE = r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)"""
 
 
 def namespace_of_command(text: str, start: int) -> str | None:
@@ -47,7 +47,7 @@ def namespace_of_command(text: str, start: int) -> str | None:
     A variable counts if the text gives it one plain value.
     """
     command = re.compile(r"[^\n;&|]*").match(join_lines(text[start : start + 4000]))
-    found = _NAMESPACE.search(command[0]) if command is not None else None
+    found = re.search(_NAMESPACE, command[0]) if command is not None else None
     if found is None:
         return None
     variable = re.fullmatch(r"\$\{?(\w+)\}?", found[1])
@@ -93,4 +93,4 @@ def _is_path(before: str, word: str) -> bool:
 
 def is_trial(command: str) -> bool:
     """Return whether a command renders a chart for nothing but to see whether that fails."""
-    return _TRIAL.search(command) is not None
+    return re.search(_TRIAL, command) is not None

@@ -49,6 +49,25 @@ def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
     yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, text))
 
 
+def list_read_with(path: str) -> Iterator[str]:
+    """The templates that a named file fills in; for variables also the files of the root module."""
+    from nodelint.forms.terraform import named_files
+
+    return named_files.list_read_with(path)
+
+
+def read_beside(run: FormRun) -> None:
+    """Read the files of variables that the user names: no other counts for their root module."""
+    from nodelint.forms.lib.values import read
+
+    for path in sorted(path for path in run.named if path.endswith((".tfvars", ".tfvars.json"))):
+        source = run.by_path.get(os.path.abspath(path)) or read(path)
+        if source is not None:
+            source.is_named = True
+            if all(source is not other for other in run.sources):
+                run.sources.append(source)
+
+
 def may_embed(source: SourceText) -> bool:
     """Whether a text may hold values with pools, or resources that make pods, where these are asked for."""
     from nodelint.forms.terraform import embedded
