@@ -40,6 +40,10 @@ spec:
         spotToSpotConsolidation: true
 ```
 
+What stands below `controller` and is a value of the pod, such as `topologySpreadConstraints`, is passed over, too.
+What stands below `controller.resources` is copied into the Deployment, so that a key other than `requests`, `limits`
+and `claims` makes Kubernetes refuse it.
+
 An annotation whose key has dots that are not escaped: helm takes each dot of a `--set` for another level, so that the
 annotation is a mapping, which no annotation can be.
 
@@ -114,6 +118,18 @@ def check(source: Source, context: Context) -> Findings:
                     message=f"`{path}` is a mapping, and an annotation is a text: the key's dots are not escaped",
                     note="the chart's object is refused, or lacks the annotation",
                     help="write a backslash before each dot of the key: `eks\\.amazonaws\\.com/role-arn`",
+                )
+        for name, node in controller_settings.refused_resources(install.values) if install.values is not None else ():
+            at = controller_settings.place_in(source, context.files, install, node)
+            if at is not None and (at.start, name) not in places:
+                places.add((at.start, name))
+                yield Finding(
+                    at=at,
+                    message=f"`{messages.short(name, 60)}` is no field of a container's resources",
+                    note="the chart copies `controller.resources` into its Deployment, which Kubernetes refuses",
+                    help=f"write it as `{name}`, at the root of the values"
+                    if name == "extraVolumes"
+                    else "move it out of `resources`",
                 )
         if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):
             continue
