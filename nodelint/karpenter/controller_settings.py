@@ -111,7 +111,7 @@ def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[U
 
 
 def refused_resources(values: Node) -> Iterator[tuple[str, Node]]:
-    """Yield keys of the container's resources that Kubernetes does not know, for the chart copies these as they are."""
+    """Yield keys of the container's resources that Kubernetes does not know: the chart copies them as they are."""
     resources = values.find("controller", "resources")
     for entry in resources.entries if resources is not None else ():
         if entry.name is not None and entry.name not in _OF_RESOURCES:

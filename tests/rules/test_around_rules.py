@@ -437,7 +437,10 @@ output "node_role_arn" {
   value = aws_iam_role.karpenter_node.arn
 }
 """
-EKS = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  tags = { "karpenter.sh/discovery" = "main" }\n%s}\n'
+EKS = (
+    'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n'
+    '  tags = { "karpenter.sh/discovery" = "main" }\n%s}\n'
+)
 API = '  authentication_mode = "API"\n  access_entries = { admin = { principal_arn = var.admin } }\n'
 
 
