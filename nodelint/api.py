@@ -50,7 +50,8 @@ from __future__ import annotations
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import Also, Edit, Finding, Safety, Severity, Span, Suggestion
 from nodelint.model.gap import Findings, Skip
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.rule.classification import Group
 from nodelint.rule.context import Context

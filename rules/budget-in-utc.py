@@ -1,9 +1,10 @@
-r"""A budget for certain hours of the day: its schedule is in UTC, whatever the time zone of the cluster or the team.
+r"""A budget has a schedule for certain hours of the day, and Karpenter reads the schedule in UTC.
 
-Karpenter reads schedules in UTC. `0 9 * * mon-fri` for eight hours is 18 to 2 o'clock in Seoul, and 4 to 12 in New
-York: nodes are then replaced in the very hours that were to be quiet. Where the pool names its zones, the finding
-says what the hours are there, and there is none if the window begins in the morning. A comment with the word `UTC`
-next to the budgets says that this was thought of; then the rule reports nothing either.
+The time zone of the cluster or the team does not matter. `0 9 * * mon-fri` for eight hours is 18:00 to 02:00 in Seoul
+and 04:00 to 12:00 in New York. Karpenter may then replace nodes in the hours that should be quiet.
+
+If the pool names its zones, the finding shows the local hours. The rule reports nothing if the window begins in the
+local morning, or if a comment next to the budgets contains the word `UTC`.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -83,7 +84,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 f"`{schedule.value}` is in UTC: {there}", f"this schedule is in UTC: {there}"
             ),
             note="an hour later in summer" if local is not None and local[1] else None,
-            help="write the hours that you mean in UTC, and the word UTC in a comment",
+            help="write the hours in UTC, and add a comment with the word UTC",
         )
         return
 

@@ -1,12 +1,10 @@
-"""Terraform gives the controller fewer permissions than its release and its classes ask for.
+"""Terraform grants the controller fewer permissions than its release and its classes need.
 
-A module of Terraform gives the controller the permissions of older releases of Karpenter.
-
-Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
-one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
-asks for more than the old one grants: it gives instances that an older release launched a further tag, and is refused
-(`not authorized to perform: ec2:CreateTags`); from 1.7 on it also lists instance profiles. Version 21 has the new
-policy alone. The rule looks at modules of version 20 next to which all NodePools and EC2NodeClasses are `v1`.
+Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies. With `enable_v1_permissions` it
+grants what Karpenter 1.0 and later need. By default it grants what 0.33 to 0.37 need. A controller that serves `v1`
+adds a tag to instances that an older release launched, and the old policy refuses that (`not authorized to perform:
+ec2:CreateTags`). From 1.7 on the controller also lists instance profiles. Version 21 has only the new policy. The
+rule reports modules of version 20 if all NodePools and EC2NodeClasses next to them are `v1`.
 
 ```yaml bad
 # file: karpenter.tf
@@ -49,11 +47,11 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-From 1.7.0 on the controller also lists instance profiles. Version 21.2.0 of the submodule grants
-`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons; no older version does. Without
-it nodes are launched, but an EC2NodeClass that is deleted stays (its finalizer lists the profiles first), and so do
-the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, next to objects for
-which files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
+From 1.7.0 on, the controller also lists instance profiles. Version 21.2.0 of the submodule grants
+`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons. Older versions do not. Without
+the permission nodes launch, but a deleted EC2NodeClass is never removed, because its finalizer lists the profiles
+first. Unused profiles stay as well. The rule reports modules with a known version next to objects for which files
+state Karpenter 1.7.0 or newer. It reports nothing if the call adds its own permissions.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -95,13 +93,13 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-A policy that is written out, and does not allow what the controller calls.
+The rule also reads policies that are written out.
 
 Karpenter calls more with each release: capacity reservations from 1.3 on (for a class that selects some), instance
 profiles from 1.7 on, placement groups from 1.11 on (for a class that selects one), and the status of instances from
-1.12 on. For a class with `role` Karpenter makes an instance profile, puts the role into it and reads it again. A
-policy from the time of the Provisioner allows none of that: the class never becomes ready, and no node is launched.
-The message says what happens without the call, and the help names all calls that are not allowed.
+1.12 on. If a class has a `role`, Karpenter creates an instance profile, adds the role to it and reads it again.
+Policies from the time of the Provisioner allow none of that: the class never becomes ready, and no node launches. The
+message says what happens without the call, and the help names all calls that are not allowed.
 
 The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
 and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
@@ -156,12 +154,12 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-A launch is a call about each resource that takes part in it. `ec2:CreateFleet` and `ec2:RunInstances` that are not
-allowed on launch templates are refused (`not authorized to perform: ec2:CreateFleet on resource: ...`).
+A launch is authorized for each resource that takes part in it. If `ec2:CreateFleet` or `ec2:RunInstances` is not
+allowed on launch templates, EC2 refuses the launch (`not authorized to perform: ec2:CreateFleet on resource: ...`).
 
-Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
-`AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
-role whose trust policy names Karpenter's service account.
+The managed policies of AWS alone do not grant the controller enough. None of the policies for nodes, nor
+`AmazonEC2FullAccess`, grants `iam:PassRole`, and without it EC2 launches no instance with a role. The rule reports
+such a role if its trust policy names Karpenter's service account.
 
 ```yaml bad
 # file: iam.tf
@@ -398,7 +396,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=block.at,
-            message="only policies of AWS are attached to the controller's role, and none grants `iam:PassRole`:"
+            message="the controller's role has only AWS managed policies, and none grants `iam:PassRole`:"
             " no node is launched",
             help="attach the policy of Karpenter's CloudFormation template, or use the module `karpenter` of"
             " terraform-aws-modules/eks",

@@ -1,16 +1,17 @@
-"""The role of the nodes is made in the same folder as the cluster, which gives it no access: nodes never join.
+"""Terraform creates the role of the nodes next to the cluster but gives it no access, so nodes never join.
 
-A cluster with `authentication_mode = "API"` does not read the ConfigMap `aws-auth`: a node may register if an access
-entry (`aws_eks_access_entry` of type `EC2_LINUX`, or `EC2_WINDOWS`) names its role. EKS makes such an entry for
-managed node groups and for the module `karpenter` of terraform-aws-modules/eks, and not for a role that stands alone.
+A cluster with `authentication_mode = "API"` does not read the ConfigMap `aws-auth`. A node may register only if an
+access entry (`aws_eks_access_entry` of type `EC2_LINUX` or `EC2_WINDOWS`) names its role. EKS creates such an entry
+for managed node groups. The module `karpenter` of terraform-aws-modules/eks creates one as well. Other roles need
+their own entry.
 
-The rule reads `aws_eks_cluster` and the module `terraform-aws-modules/eks/aws` from version 21 on, whose default mode
-is `API_AND_CONFIG_MAP`, where it is set to `API`. It is silent if an access entry of the folder does not plainly name
-another role, if a node group has the role, and if another folder may make the entry.
+The rule reads `aws_eks_cluster`, and the module `terraform-aws-modules/eks/aws` from version 21 on if it is set to
+`API` (its default is `API_AND_CONFIG_MAP`). It reports nothing if an access entry of the folder may name the role, if
+a node group has the role, or if another folder may create the entry.
 
-A cluster in the mode `CONFIG_MAP` takes nodes by `mapRoles` of `aws-auth` alone, and one in `API_AND_CONFIG_MAP` by
-either. Where the repository holds `aws-auth` with the roles of other nodes, as YAML or in Terraform, and each row is
-plainly for another role, this is also reported, as info unless the mode is stated, for an entry may be made
+A cluster in the mode `CONFIG_MAP` accepts nodes only by `mapRoles` of `aws-auth`. A cluster in `API_AND_CONFIG_MAP`
+accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, and each row clearly names another role,
+the rule reports that as well. The finding is information unless the mode is stated, because an entry may exist
 elsewhere.
 
 Where Terraform makes both the cluster and the role of Karpenter's nodes, in whatever folders, and no file holds an
@@ -140,24 +141,22 @@ from nodelint.api import (
     terraform_trace,
 )
 
-_MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
-_ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
-_CLUSTER = re.compile(
-    r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
-)
-_BRINGS_ENTRY = re.compile(r"modules/karpenter\b|access[-_]entr|blueprints")
-_ROLE = re.compile(r"aws_iam_role\.[\w-]+\.arn")
-_OTHER_ACCESS = re.compile(r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon")
-_ONLY_MAP = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b')
-_MODE_WITH_ENTRIES = re.compile(r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API')
-_MAP = re.compile(r"\bmapRoles\b|\baws_auth_roles\b")
-_ROW = re.compile(r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)""")
-_LINE_START = re.compile(r"(?m)^([ \t]*+)(?=[^\s#\-\]})])")
-_PLAIN_ARN = re.compile(r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)")
-_ANY_ACCESS = re.compile(
+_MODE = r'(?m)\bauthentication_mode\s*=\s*"API"'
+_ENTRIES = r"(?m)^[ \t]*access_entries\s*="
+_CLUSTER = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
+_BRINGS_ENTRY = r"modules/karpenter\b|access[-_]entr|blueprints"
+_ROLE = r"aws_iam_role\.[\w-]+\.arn"
+_OTHER_ACCESS = r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon"
+_ONLY_MAP = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b'
+_MODE_WITH_ENTRIES = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API'
+_MAP = r"\bmapRoles\b|\baws_auth_roles\b"
+_ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
+_LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_ANY_ACCESS = (
     r"(?i)EC2_(?:LINUX|WINDOWS)|aws[-_]auth|map_?roles|identity[-_]?mapping|//modules/karpenter\b|eks-blueprints"
 )
-_OUTPUT = re.compile(r'(?m)^output[ \t]+"([\w-]+)"[ \t]*\{([^}]{0,2000})')
+_OUTPUT = r'(?m)^output[ \t]+"([\w-]+)"[ \t]*\{([^}]{0,2000})'
+_PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 
 
@@ -188,7 +187,7 @@ def check(source: Source, context: Context) -> Findings:
         folder = os.path.dirname(made.source.path)
         every = [block for block in blocks.blocks if _is_cluster(block)]
         clusters = [block for block in every if os.path.dirname(block.source.path) == folder]
-        if len(clusters) != 1 or not _MODE.search(clusters[0].text):
+        if len(clusters) != 1 or not re.search(_MODE, clusters[0].text):
             continue
         # Of several clusters each has its entries beside it; those of the only one may stand in another folder.
         near = [b for b in blocks.blocks if len(every) == 1 or os.path.dirname(b.source.path) == folder]
@@ -196,8 +195,8 @@ def check(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message=f"no access entry names `{made.address}`: its nodes never join the cluster",
-            also=[Also(clusters[0].at, "takes access entries only (`API`)"), Also(made.at, "the role")],
+            message=f"no access entry names `{made.address}`: nodes with this role never join the cluster",
+            also=[Also(clusters[0].at, "accepts access entries only (`API`)"), Also(made.at, "the role")],
             help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
         )
         reported = True
@@ -210,16 +209,16 @@ def _without_anything(roles: Sequence[Node], context: Context, blocks: "terrafor
     """Roles to which nothing in the files gives access, while Terraform makes the cluster and the role."""
     clusters = [block for block in blocks.blocks if _is_cluster(block)]
     made = [block for block in blocks.blocks if block.kind == "aws_iam_role" and _is_of_nodes(block)]
-    stating = context.run_files.files_with(_ANY_ACCESS, around=True) if clusters and made else ()
+    stating = context.run_files.files_with(re.compile(_ANY_ACCESS), around=True) if clusters and made else ()
     if not clusters or not made or any(not file.path.endswith(".md") for file in stating):
         return
-    if any(_ANY_ACCESS.search(file.text) for file in blocks.files) or any(map(_may_name_entries, blocks.blocks)):
+    if any(re.search(_ANY_ACCESS, file.text) for file in blocks.files) or any(map(_may_name_entries, blocks.blocks)):
         return
     for role in roles:
         ours = [block for block in made if _may_be_made_by(role, block, blocks)]
         if len(ours) != 1 or _is_given_elsewhere(ours[0], blocks):
             continue
-        only_entries = all(_MODE.search(block.text) for block in clusters)
+        only_entries = all(re.search(_MODE, block.text) for block in clusters)
         yield Finding(
             at=role,
             message="nothing here gives the role of the nodes access to the cluster: its nodes never join"
@@ -286,7 +285,7 @@ def _is_given_elsewhere(made: "terraform_trace.BlockText", blocks: "terraform_tr
     """Whether a node group or a module takes the role, by its address or by an output of its folder."""
     folder = os.path.dirname(made.source.path)
     near = [file for file in blocks.files if os.path.dirname(file.path) == folder]
-    outputs = [name for file in near for name, body in _OUTPUT.findall(file.text) if f"{made.address}." in body]
+    outputs = [name for file in near for name, body in re.findall(_OUTPUT, file.text) if f"{made.address}." in body]
     named = (
         re.compile(rf"\b(?:module|dependency)\.[^\n]*\.(?:{'|'.join(map(re.escape, outputs))})\b")
         if outputs
@@ -316,7 +315,7 @@ def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraf
 
 def _is_cluster(block: "terraform_trace.BlockText") -> bool:
     return block.kind == "aws_eks_cluster" or (
-        block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
+        block.address.startswith("module.") and re.search(_CLUSTER, block.text) is not None
     )
 
 
@@ -325,24 +324,27 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
     if block.kind == "aws_eks_access_entry":
         named = terraform_trace.find_arguments(block.text, "principal_arn")
         # An entry that is written in another form, with `for_each` for instance, may name any role.
-        return not named or any(not _ROLE.fullmatch(text) or f"{role}." in text for text in named)
+        return not named or any(not re.fullmatch(_ROLE, text) or f"{role}." in text for text in named)
     if block.kind in _NODE_GROUPS:
         return f"{role}." in block.text
     if not block.address.startswith("module."):
         return False
-    return _BRINGS_ENTRY.search(block.text) is not None or (
-        (_ENTRIES.search(block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
+    return re.search(_BRINGS_ENTRY, block.text) is not None or (
+        (re.search(_ENTRIES, block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
     )
 
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
-    if not context.run_files.is_in_files(_MAP, around=True) or context.run_files.is_in_files(
-        _OTHER_ACCESS, around=True
+    # Words alone are found quickly, and most runs have none of them.
+    if not any(context.run_files.is_in_files(word, around=True) for word in ("mapRoles", "aws_auth_roles")):
+        return
+    if not context.run_files.is_in_files(re.compile(_MAP), around=True) or context.run_files.is_in_files(
+        re.compile(_OTHER_ACCESS), around=True
     ):
         return
     blocks = context.run_files.terraform
-    holding = context.run_files.files_with(_MAP, around=True)
+    holding = context.run_files.files_with(re.compile(_MAP), around=True)
     every = [found for file in holding for found in file.once(_list_maps, partial(_list_maps, file))]
     maps = _find_nearest(every, roles[0])
     listed = _list_roles(maps)
@@ -356,7 +358,9 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         at, here = maps[0][1], roles[0]
         if other is not None and _shared(other, at) > _shared(here, at):
             return
-    only = _is_mode_stated(_ONLY_MAP, context) and not _is_mode_stated(_MODE_WITH_ENTRIES, context)
+    only = _is_mode_stated(re.compile(_ONLY_MAP), context) and not _is_mode_stated(
+        re.compile(_MODE_WITH_ENTRIES), context
+    )
     for role in roles:
         made = _find_role(role, blocks) if context.run_files.has_terraform else None
         names = {made.address} if made is not None else set()
@@ -368,9 +372,9 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message="no row of `aws-auth` names this role: its nodes never join the cluster"
+            message="no row of `aws-auth` names this role: nodes with it never join the cluster"
             if only
-            else "no row of `aws-auth` names this role: its nodes join only if an access entry does",
+            else "no row of `aws-auth` names this role: nodes with it join only if an access entry names it",
             severity=None if only else "info",
             also=[Also(at, "the roles that may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
@@ -415,7 +419,7 @@ def _list_roles(maps: Sequence[tuple[str, Span]]) -> set[str | None]:
 
 
 def _list_names(text: str) -> set[str | None]:
-    return {_find_role_name(row) for row in _ROW.findall(text)}
+    return {_find_role_name(row) for row in re.findall(_ROW, text)}
 
 
 def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
@@ -424,12 +428,12 @@ def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
 
 def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
     """The lists of roles of a file: the text of each, and its place."""
-    for found in _MAP.finditer(file.text):
+    for found in re.finditer(_MAP, file.text):
         start = found.start()
         line = file.text.rfind("\n", 0, start) + 1
         indent = len(file.text[line:start])
         end = len(file.text)
-        for after in _LINE_START.finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
+        for after in re.compile(_LINE_START).finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
             if len(after[1]) <= indent:
                 end = after.start()
                 break
@@ -447,7 +451,7 @@ def _is_filled(text: str) -> bool:
 def _find_role_name(row: str) -> str | None:
     """The role that a row names, by its name or its address in Terraform; None where that is not plain."""
     text = row.strip().strip("\"'")
-    arn = _PLAIN_ARN.fullmatch(text)
+    arn = re.fullmatch(_PLAIN_ARN, text)
     if arn is not None:
         return arn[1]
     reference = re.fullmatch(r"(?:\$\{)?(aws_iam_role\.[\w-]+)\.arn\}?", text)

@@ -1,12 +1,12 @@
-"""A role that nothing makes, while Terraform makes the nodes' role by another name.
+"""The class names a role that nothing creates, while Terraform creates the nodes' role with another name.
 
-A class names the role of its nodes by a text. If no role has that name, Karpenter cannot put it into an instance
-profile, and the class never becomes ready. Getting-started guides call it `KarpenterNodeRole-<cluster>`: whoever
-makes it by Terraform easily gives it a name without the cluster.
+If no role has the name in the class, Karpenter cannot add it to an instance profile, and the class never becomes
+ready. Getting-started guides call the role `KarpenterNodeRole-<cluster>`. Roles from Terraform often have a name
+without the cluster.
 
-The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a name that begins plainly,
-and nothing else that may make roles for nodes stands in it (CloudFormation, modules that make roles for Karpenter).
-It is silent where a file of another kind, or a row of `aws-auth`, holds the name of the class's role.
+The rule looks at repositories in which Terraform creates exactly one role for Karpenter's nodes, with a name that
+begins with a literal text, and nothing else may create roles for nodes (CloudFormation, modules with roles for
+Karpenter). It reports nothing if another file, or a row of `aws-auth`, contains the name of the class's role.
 
 ```yaml bad
 # file: main.tf
@@ -53,9 +53,9 @@ import re
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
 
-_OTHER_MAKERS = re.compile(r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount")
+_OTHER_MAKERS = r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount"
 _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
-_OF_NODES = re.compile(r"(?i)karpenter[-_]?node")
+_OF_NODES = r"(?i)karpenter[-_]?node"
 
 
 def _may_make_node_roles(text: str) -> bool:
@@ -81,11 +81,12 @@ def check(source: Source, context: Context) -> Findings:
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
     if not plain or not context.run_files.has_terraform:
         return
-    if any(_may_make_node_roles(file.text) for file in context.run_files.files_with(_OTHER_MAKERS, around=True)):
+    makers = context.run_files.files_with(re.compile(_OTHER_MAKERS), around=True)
+    if any(_may_make_node_roles(file.text) for file in makers):
         return
     made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
     names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
-    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and _OF_NODES.search(f"{b.address} {n[0]}")]
+    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n[0]}")]
     if len(ours) != 1 or re.fullmatch(r'"[^"$]{4,}[^"]*"', ours[0][1]) is None:
         return
     block, literal = ours[0][0], ours[0][1].strip('"')
@@ -105,7 +106,7 @@ def check(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message=f"nothing here makes the role `{name}`: Terraform makes the nodes' role as `{literal}`",
+            message=f"no file creates the role `{name}`: Terraform creates the nodes' role as `{literal}`",
             also=[Also(block.at, "the role of the nodes")],
-            help=f"write `{literal}`, or give the role that name",
+            help=f"write `{literal}`, or rename the role",
         )

@@ -1,11 +1,11 @@
-"""The AWS Load Balancer Controller gets no `vpcId`, and pods do not reach the metadata service: it does not start.
+"""The AWS Load Balancer Controller has no `vpcId` and cannot reach the metadata service, so it does not start.
 
-Without `vpcId` (or `vpcTags`) the controller asks the metadata service for the VPC of its node. A pod's packet makes
-one hop more than the node's own, and in v1 `httpPutResponseHopLimit` is 1 unless a class says otherwise: on such a
-node the controller fails with `failed to get VPC ID`, unless it uses the host's network.
+Without `vpcId` (or `vpcTags`), the controller asks the metadata service for the VPC of its node. A packet from a pod
+needs one hop more than a packet from the node, and in v1 `httpPutResponseHopLimit` is 1 by default. On such a node
+the controller fails with `failed to get VPC ID`, unless it uses the host's network.
 
-The rule reads HelmReleases, Applications and `helm_release`. It is silent where values may stand elsewhere, where the
-controller is bound to some nodes, and where some class has a higher limit or one that is not known.
+The rule reads HelmReleases, Applications and `helm_release`. It reports nothing if values may be elsewhere, if the
+controller is restricted to some nodes, or if a class has a higher or unknown limit.
 
 ```yaml bad
 # file: controller.yaml
@@ -54,14 +54,12 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Source, Span, rule, terraform_blocks
 
 _CHART = "aws-load-balancer-controller"
-_SETTLED = re.compile(
-    r"(?i)vpc[-_]?id|vpc[-_]?tags|hostNetwork|nodeSelector|affinity|values?Files?\b|valuesFrom|values\.ya?ml"
-)
-_ELSEWHERE = re.compile(
+_SETTLED = r"(?i)vpc[-_]?id|vpc[-_]?tags|hostNetwork|nodeSelector|affinity|values?Files?\b|valuesFrom|values\.ya?ml"
+_ELSEWHERE = (
     r"\b(?:file|templatefile|merge|concat)\(|\bfor\b|\bdynamic\b|\b(?:count|for_each)\s*="
     r"|\bvalues\s*+=\s*+(?!\[\s*+(?:yamlencode|jsonencode|<<))|\bset\s*+=\s*+(?!\[)"
 )
-_NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\"""")
+_NAMED = rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\""""
 
 
 @rule(
@@ -77,25 +75,28 @@ _NAMED = re.compile(rf"""(?m)^[ \t]*+chart[ \t]*+=[ \t]*+"(?:[^"\n]*/)?{_CHART}\
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if not _holds_pods_off(node_class):
         return
-    around = [file for file in context.run_files.files_around if _CHART in file.text]
+    around = context.run_files.files_with(_CHART, around=True)
+    if not around:
+        return
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
     # The controller runs once: one of several classes tells of it.
-    if not around or not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
+    if not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
         return
     texts = [file.text for file in around]
     # A file that gives it a VPC may be one of values.
-    if any(_SETTLED.search(text) and not _has_kind(text) for text in texts):
+    if any(re.search(_SETTLED, text) and not _has_kind(text) for text in texts):
         return
     installs = [found for file in around for found in _find_installs(file)]
     for text, at in installs[:1]:
-        if any(_SETTLED.search(other) for other, _ in installs) or "{{" in text:
+        if any(re.search(_SETTLED, other) for other, _ in installs) or "{{" in text:
             continue
         options = node_class.metadata_options_node
         written = options.get("httpPutResponseHopLimit") if options is not None else None
         yield Finding(
             at=written or node_class.node.find("metadata", "name") or node_class.node,
-            message="hop limit 1: the AWS Load Balancer Controller, without `vpcId`, does not start on these nodes",
-            also=[Also(at, "gets no `vpcId`")],
+            message="with hop limit 1, the AWS Load Balancer Controller without `vpcId` does not start on these "
+            "nodes",
+            also=[Also(at, "has no `vpcId`")],
             help="set `vpcId` and `region` in the values of its chart",
         )
 
@@ -119,8 +120,8 @@ def _find_installs(file: Source) -> Iterator[tuple[str, Span]]:
     """The installations of the chart in a file: the text of each, and its place."""
     if file.path.endswith((".tf", ".tofu")):
         for block in terraform_blocks.find_blocks(file):
-            if block.kind == "helm_release" and _NAMED.search(block.text):
-                yield ("vpcId" if _ELSEWHERE.search(block.text) else block.text), block.at
+            if block.kind == "helm_release" and re.search(_NAMED, block.text):
+                yield ("vpcId" if re.search(_ELSEWHERE, block.text) else block.text), block.at
         return
     for document in Source.from_text(file.path, file.text, _CHART).documents:
         root = document.root

@@ -67,7 +67,7 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: looking through it for garbage costs and finds nothing."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_sessionfinish() -> None:

@@ -305,14 +305,19 @@ READING = ("commands", "text", "files", "forms", "releases", "inventory")
 def forget() -> None:
     """Drop what was read of files, and when: it is not the next call's."""
     for name in list(sys.modules):
-        if name.startswith(tuple(f"nodelint.{room}" for room in READING)):
+        if name.startswith(_READING):
             for cached in _caches(name):
                 cached.cache_clear()
 
 
+_READING = tuple(f"nodelint.{room}" for room in READING)
+
+
 @cache
 def _caches(module: str) -> list[Any]:
-    return [value for value in vars(sys.modules[module]).values() if hasattr(value, "cache_clear")]
+    """The caches of a module's own functions: what it imports, such as the reader of the tables, knows no file."""
+    values = vars(sys.modules[module]).values()
+    return [value for value in values if hasattr(value, "cache_clear") and value.__module__ == module]
 
 
 def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str], memory: int | None) -> None:

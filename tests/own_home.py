@@ -14,6 +14,22 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+
+def _take_memory() -> None:
+    """Have temporary files in memory, where a folder for that is large and programs may run from it.
+
+    Tests write some ten thousand small files and folders: on a disk these are a part of what a test costs.
+    """
+    if os.environ.get("TMPDIR") or not os.access(_IN_MEMORY, os.W_OK | os.X_OK):
+        return
+    there = os.statvfs(_IN_MEMORY)
+    if there.f_bavail * there.f_frsize >= _ROOM and not there.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = _IN_MEMORY
+
+
+_IN_MEMORY, _ROOM = "/dev/shm", 2 << 30
+_take_memory()
+
 FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="home-of-tests-"))
 OF_THE_USER = os.path.expanduser("~")
 """The home of whoever runs the tests."""

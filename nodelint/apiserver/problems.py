@@ -127,11 +127,16 @@ def token(value: Any) -> object:
 
 def holds_unknown(value: object) -> bool:
     """Whether a placeholder stands somewhere in a value."""
+    return _holds(value, UnknownValue)
+
+
+def _holds(value: object, kind: type) -> bool:
+    """Whether a value of a type stands somewhere in a value."""
     if isinstance(value, dict):
-        return any(map(holds_unknown, value.values()))
+        return any(_holds(item, kind) for item in value.values())
     if isinstance(value, list):
-        return any(map(holds_unknown, value))
-    return isinstance(value, UnknownValue)
+        return any(_holds(item, kind) for item in value)
+    return isinstance(value, kind)
 
 
 class Unsound(UnknownValue):
@@ -145,11 +150,7 @@ UNSOUND = Unsound()
 
 def holds_unsound(value: object) -> bool:
     """Whether a value of the wrong type stands somewhere in a value."""
-    if isinstance(value, dict):
-        return any(map(holds_unsound, value.values()))
-    if isinstance(value, list):
-        return any(map(holds_unsound, value))
-    return isinstance(value, Unsound)
+    return _holds(value, Unsound)
 
 
 def converted(node: Node, value: object, wanted: str) -> str | None:

@@ -70,6 +70,11 @@ class RunBudget:
         """Return the steps that were taken since the run had its full steps."""
         return _RUN_STEPS - self._steps
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the run has a deadline."""
+        return self._deadline is not None
+
     def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:
         """Return a function that calls `step`. It raises `BudgetSpent` once the deadline has passed."""
         left = 0

@@ -37,12 +37,14 @@ else:
         lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7: new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7)),
     )
 
+    _CODES = {count: made.__code__ for count, made in enumerate(_FEW)}
+
     def _new(count: int) -> Any:
-        if count < len(_FEW):
-            return _FEW[count].__code__
-        names = [f"_{n}" for n in range(count)]
-        made = eval(f"lambda {', '.join(['_cls', *names])}: new(_cls, ({''.join(f'{name}, ' for name in names)}))")
-        return made.__code__
+        if count not in _CODES:
+            names = [f"_{n}" for n in range(count)]
+            text = f"lambda {', '.join(['_cls', *names])}: new(_cls, ({''.join(f'{name}, ' for name in names)}))"
+            _CODES[count] = eval(text).__code__
+        return _CODES[count]
 
     class _Tuple(tuple):
         """What all of them have in common; names and meaning are those of collections.namedtuple."""

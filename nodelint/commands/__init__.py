@@ -95,6 +95,19 @@ def include(command: _F) -> _F:
     return click.option("--include", multiple=True, metavar="GLOB,...", help=text)(command)
 
 
+def values(command: _F) -> _F:
+    """The option that names the values files of the chart that is judged."""
+    import click
+
+    from nodelint.commands._shell_completion import files
+
+    text = (
+        "Judge the Helm chart with this values file and no other. May be repeated: a later file replaces values of"
+        " an earlier one, as with `helm -f`."
+    )
+    return click.option("-f", "--values", multiple=True, metavar="FILE", shell_complete=files, help=text)(command)
+
+
 def output_format(command: _F) -> _F:
     """The option that names the format of a command's own output."""
     import click
@@ -196,15 +209,19 @@ def discovered(
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
     line = watch_progress()
-    if line is None:
-        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named, filtering)
 
     def tell(count: int) -> None:
-        if count % 100 == 0:
+        if count % 100 == 0 and line is not None:
             line.tell(f"read {count:,} files …")
 
-    found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
-    line.clear()
+    on_file = tell if line is not None else None
+    found = discover(paths, exclude, on_file=on_file, include=include, also=also, known=known)
+    if line is not None:
+        line.clear()
+    if settings.values:
+        from nodelint.commands._values import take_values
+
+        take_values(found, settings.values, paths)
     return _take_stdin(found, named, filtering)
 
 
@@ -324,7 +341,7 @@ def _tell_new_names(session: Session) -> None:
 
     former = former_names(session.rules)
     for name in sorted(former.keys() & set(named)):
-        say(f"the rule `{name}` is named `{former[name]}` today; the old name goes on working")
+        say(f"the rule `{name}` has the new name `{former[name]}`; the old name still works")
 
 
 def now() -> datetime:

@@ -10,7 +10,6 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import now
 from nodelint.commands._console import stop
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._shell_completion import files
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -45,6 +44,8 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
 def facts_options(command: _F) -> _F:
     """The options that say which facts from AWS a run uses."""
     import click
+
+    from nodelint.commands._shell_completion import files
 
     for option in (
         click.option(

@@ -18,6 +18,7 @@ from nodelint.commands import (
     settings_over_paths,
     unread,
     unreadable,
+    values,
     versions,
 )
 from nodelint.commands._console import CLEAN, UNUSABLE, echo, echo_json, stop
@@ -65,6 +66,7 @@ Exit codes:
 )
 @options_for(EXPLAIN_FORMATS)
 @colour_option
+@values
 @include
 @exclude
 @facts_options

@@ -18,7 +18,8 @@ from nodelint.convert.retired import selector_terms, settle
 from nodelint.convert.rewrite import Path
 from nodelint.edits import NotEditable
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import Object, text
+from nodelint.model.manifest import Object
+from nodelint.model.manifest_terms import text
 
 __all__ = [
     "Conversion",

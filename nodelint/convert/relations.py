@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import text
 from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
 

@@ -8,26 +8,51 @@ from __future__ import annotations
 
 from functools import cache
 
+from nodelint.base.types import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 _DESCRIPTION = "data/ec2/2016-11-15/service-2.json.gz"
+_SHAPE = b'"InstanceType":{'
+_LONGEST = 1 << 17
+"""Bytes that the list of names may have."""
+_AT_ONCE = 1 << 16
 
 
 @cache
 def api_types() -> frozenset[str]:
     """The names; empty where botocore is not there, or describes EC2 in another way."""
-    import gzip
     import os
-    import re
+    import zlib
     from importlib.util import find_spec
 
     found = find_spec("botocore")
     folders = found.submodule_search_locations if found is not None else None
     for folder in folders or ():
         try:
-            with gzip.open(os.path.join(folder, _DESCRIPTION)) as file:
-                text = file.read()
-        except (OSError, EOFError):
+            with open(os.path.join(folder, _DESCRIPTION), "rb") as file:
+                names = _find_names(file)
+        except (OSError, zlib.error):
             continue
-        listed = re.search(rb'"InstanceType":\{\s*"type":"string",\s*"enum":\[([^\]]*)\]', text)
-        if listed is not None:
-            return frozenset(name.decode() for name in re.findall(rb'"([a-z0-9.-]+)"', listed[1]))
+        if names:
+            return names
+    return frozenset()
+
+
+def _find_names(file: BinaryIO) -> frozenset[str]:
+    """Return the names that a packed description lists; it is unpacked no further than to them."""
+    import re
+    import zlib
+
+    listed = re.compile(rb'"InstanceType":\{\s*"type":"string",\s*"enum":\[([^\]]*)\]')
+    unpack, text = zlib.decompressobj(zlib.MAX_WBITS | 16), b""
+    while packed := file.read(_AT_ONCE):
+        text = text[-_LONGEST:] + unpack.decompress(packed)
+        # The pattern alone would look at each byte for itself.
+        at = text.find(_SHAPE)
+        while at >= 0:
+            if (names := listed.match(text, at)) is not None:
+                return frozenset(name.decode() for name in re.findall(rb'"([a-z0-9.-]+)"', names[1]))
+            at = text.find(_SHAPE, at + 1)
     return frozenset()

@@ -15,7 +15,8 @@ from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Alias, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.text import UNKNOWN, Node
 

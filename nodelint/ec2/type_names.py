@@ -51,8 +51,8 @@ def names_elsewhere(key: str) -> frozenset[str]:
     return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
 
 
-_SIZE_OF_NUMBER = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
-_NAME = re.compile(r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})")
+_SIZE_OF_NUMBER = r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)"
+_NAME = r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})"
 """Karpenter's own expression for the category and the generation in a type's name."""
 NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
 """The labels that follow from a type's name."""
@@ -70,6 +70,8 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes:
     if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
         return None
     by_name = [requirement for requirement in every if requirement.key in NAME_KEYS]
+    if not by_name:
+        return None
     from nodelint.ec2.api_names import api_types
 
     known = api_types()
@@ -77,8 +79,7 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes:
         (
             name
             for name, labels in catalog.remembered(("newer", known), lambda: _newer_types(catalog, known)).items()
-            if by_name
-            and labels[SIZE] not in not_sizes
+            if labels[SIZE] not in not_sizes
             and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
         ),
         None,
@@ -90,7 +91,7 @@ def is_newer_name(name: str, catalog: Catalog) -> bool:
 
     A family of the generation before may still get sizes.
     """
-    found = _NAME.fullmatch(name if "." in name else f"{name}.large")
+    found = re.fullmatch(_NAME, name if "." in name else f"{name}.large")
     if found is None:
         return False
     known = catalog.values(CATEGORY).get(found[1], NONE)
@@ -98,12 +99,12 @@ def is_newer_name(name: str, catalog: Catalog) -> bool:
     if newest is None:
         return False
     family = name.partition(".")[0]
-    gets_sizes = _SIZE_OF_NUMBER.fullmatch(found[3]) is not None and family in catalog.values(FAMILY)
+    gets_sizes = re.fullmatch(_SIZE_OF_NUMBER, found[3]) is not None and family in catalog.values(FAMILY)
     return int(found[2]) >= newest - int("." in name and gets_sizes)
 
 
-_SHAPE_OF_FAMILY = re.compile(r"[a-z]{1,3}[0-9]{1,2}[a-z]{0,5}(?:-[a-z0-9]{1,12})?")
-_SHAPE_OF_SIZE = re.compile(r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)")
+_SHAPE_OF_FAMILY = r"[a-z]{1,3}[0-9]{1,2}[a-z]{0,5}(?:-[a-z0-9]{1,12})?"
+_SHAPE_OF_SIZE = r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)"
 
 
 def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
@@ -112,11 +113,11 @@ def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
     `is_newer_name` knows those of categories that the catalogue has.
     """
     if key == SIZE:
-        return _SHAPE_OF_SIZE.fullmatch(value) is not None
+        return re.fullmatch(_SHAPE_OF_SIZE, value) is not None
     family, dot, size = value.partition(".")
-    if _SHAPE_OF_FAMILY.fullmatch(family) is None or (dot and _SHAPE_OF_SIZE.fullmatch(size) is None):
+    if re.fullmatch(_SHAPE_OF_FAMILY, family) is None or (dot and re.fullmatch(_SHAPE_OF_SIZE, size) is None):
         return False
-    category = _NAME.fullmatch(f"{family}.large")
+    category = re.fullmatch(_NAME, f"{family}.large")
     return category is not None and not catalog.values(CATEGORY).get(category[1], NONE)
 
 
@@ -124,7 +125,7 @@ def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, 
     """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
     found = {}
     for name in sorted(known):
-        parts = _NAME.fullmatch(name)
+        parts = re.fullmatch(_NAME, name)
         if parts is not None and name not in catalog and is_newer_name(name, catalog):
             family = name.partition(".")[0]
             values = (parts[1], parts[2], family, parts[3], name)

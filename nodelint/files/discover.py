@@ -13,7 +13,7 @@ from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import TABLE
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -54,6 +53,7 @@ class Discovery:
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
     manifests and were not opened.
     `late` counts the files that were not opened before the deadline.
+    `named` are the files that were asked for by their paths, `values` those of --values, in their order.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
@@ -67,6 +67,8 @@ class Discovery:
         self.seen: set[str] = set()
         self.glanced: set[str] = set()
         self.unread: list[str] = []
+        self.named: set[str] = set()
+        self.values: Sequence[str] = ()
         self.folders: list[str] = []
         self.hidden: list[str] = []
         self.sources: list[Source] = []
@@ -117,10 +119,24 @@ def discover(
                 gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
+            else:
+                found.named.add(os.path.normpath(path))
             for file in _files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
+    for file in _list_read_with(found) if found.named else ():
+        if not exclude.match(file):
+            _take_file(file, file, block, on_file)
+    block.sort_in()
     return found
+
+
+def _list_read_with(found: Discovery) -> Iterator[str]:
+    """Yield the files without which a file that was asked for by its path makes no object."""
+    for row in TABLE.rows:
+        for path in sorted(found.named):
+            if path.endswith(row.language):
+                yield from row.load().list_read_with(path)
 
 
 def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
@@ -186,7 +202,7 @@ class _Block:
         keywords = FileKeywords(joined, names)
         keywords.search_forms(joined, names)
         self._note(files, keywords)
-        karpenter = _holds_keyword(joined) or joined.find(b"\0") >= 0
+        karpenter = bytes_hold_keyword(joined) or joined.find(b"\0") >= 0
         if karpenter or keywords.buffers or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
@@ -429,7 +445,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             os.lseek(handle, 0, os.SEEK_SET)
             return yaml_stream.read(_display_path(path), handle)
     data = b"".join(chunks)
-    if size > _LARGEST and _holds_keyword(data):
+    if size > _LARGEST and bytes_hold_keyword(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
         return None
     if size <= _LARGEST:
@@ -439,7 +455,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
 
 def _concerns_karpenter(data: bytes) -> bool:
     # A file in UTF-16 has the letters of the keyword with zeros between them.
-    has_keyword = _holds_keyword(data) or (data.find(b"\0") >= 0 and _holds_keyword(data.replace(b"\0", b"")))
+    has_keyword = bytes_hold_keyword(data) or (data.find(b"\0") >= 0 and bytes_hold_keyword(data.replace(b"\0", b"")))
     return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
 
 
@@ -451,7 +467,3 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     import re
 
     return re.search(found.also.encode(), data) is not None
-
-
-def _holds_keyword(data: bytes) -> bool:
-    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0

@@ -20,9 +20,9 @@ FILE = ".gitignore"
 """The name of the files that hold patterns for their folder and what is below it."""
 
 _LARGEST = 4 << 20
-_WILD = re.compile(r"[*?\[\\]")
-_SECTION = re.compile(r"\s*\[\s*([^\]\s]*)")
-_EXCLUDES_FILE = re.compile(r'(?i)\s*+excludesfile\s*+=\s*+(?:"([^"]*+)"\s*+|([^"#;]*+))(?:[#;].*)?$')
+_WILD = frozenset("*?[\\")
+_SECTION = r"\s*\[\s*([^\]\s]*)"
+_EXCLUDES_FILE = r'(?i)\s*+excludesfile\s*+=\s*+(?:"([^"]*+)"\s*+|([^"#;]*+))(?:[#;].*)?$'
 
 
 class _Pattern(NamedTuple):
@@ -175,7 +175,7 @@ def _pattern(line: str) -> _Pattern | None:
     if not text:
         return None
     anchored = "/" in text
-    wild = _WILD.search(text) is not None
+    wild = not _WILD.isdisjoint(text)
     if not wild:
         return _Pattern(text.removeprefix("/"), negated, for_folders, anchored, False, "")
     return _Pattern(text, negated, for_folders, anchored, True, _hint(text))
@@ -226,11 +226,13 @@ def _of_the_user(root: str) -> str | None:
 
 def _excludes_file(configuration: str) -> str | None:
     section, named = "", None
+    if "excludesfile" not in configuration.lower():
+        return None
     for line in configuration.splitlines():
-        begins = _SECTION.match(line)
+        begins = re.match(_SECTION, line)
         if begins:
             section = begins[1].lower()
-        elif section == "core" and (found := _EXCLUDES_FILE.match(line)):
+        elif section == "core" and (found := re.match(_EXCLUDES_FILE, line)):
             value = found[2].rstrip() if found[1] is None else found[1]
             named = value.replace("\\\\", "\\")
     return named

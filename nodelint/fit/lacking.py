@@ -11,7 +11,7 @@ from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
-from nodelint.model.messages import short
+from nodelint.model.messages import list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
@@ -256,8 +256,7 @@ def _brief(expression: LabelExpression) -> str:
 
 
 def _say_line(line: LineEffect) -> str:
-    more = f" and {len(line.values) - 5} more" if len(line.values) > 5 else ""
-    values = f" [{', '.join(map(short, line.values[:5]))}{more}]" if line.values else ""
+    values = f" [{list_first(list(map(short, line.values)), 5)}]" if line.values else ""
     return f"`{short(line.key)} {line.operator}{values}`"
 
 

@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.attempt import PodState
 from nodelint.fit.crowding import counts_itself, domains_of_pools
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import ANTI_AFFINITY, HostPort, TopologyKey
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import NODES, DaemonGroup, EmptyPool
-from nodelint.fit.verdict import PodState, relaxations, too_few_types
+from nodelint.fit.refusal import too_few_types
+from nodelint.fit.verdict import relaxations
 from nodelint.fit.volumes import VolumePlace
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE

@@ -17,7 +17,8 @@ from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.keys import CAPACITY_TYPE
-from nodelint.model.manifest import NodePool, Taint
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Taint
 from nodelint.model.providers import karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known

@@ -13,7 +13,7 @@ from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import pod_of
 from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
-from nodelint.model.manifest import text
+from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import UNKNOWN, Node

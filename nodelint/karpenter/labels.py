@@ -269,7 +269,7 @@ def find_sibling_families(families: Iterable[str], types: TypeSet, catalog: Cata
     is the one of the next generation that is at least as new, else the newest. Families without one are left out.
     """
     known = [
-        match for name, of in catalog.values(FAMILY).items() if of & types and (match := _FAMILY.fullmatch(name))
+        match for name, of in catalog.values(FAMILY).items() if of & types and (match := re.fullmatch(_FAMILY, name))
     ]
     found = []
     for family in families:
@@ -286,7 +286,7 @@ def find_sibling_families(families: Iterable[str], types: TypeSet, catalog: Cata
 
 _CATEGORY = r"([a-z]+)(\d+)"
 _PROCESSORS = ("i", "g", "a", "")
-_FAMILY = re.compile(rf"{_CATEGORY}([iga]?)")
+_FAMILY = rf"{_CATEGORY}([iga]?)"
 
 
 def flex_families(catalog: Catalog) -> frozenset[str]:

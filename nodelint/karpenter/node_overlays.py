@@ -18,7 +18,8 @@ from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.karpenter.resolve.zones import OPEN, RESERVATION_ID, Offer, meets_label
 from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
-from nodelint.model.manifest import NodeOverlay, RequirementLine
+from nodelint.model.manifest import NodeOverlay
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 

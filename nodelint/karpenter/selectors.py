@@ -196,7 +196,7 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
         return None
     answers = [_pool_in_region(pool, facts.region.name) for pool in pools]
     if False in answers and True not in answers:
-        return f"the zones are of another region than the facts (`{facts.region.name}`)"
+        return f"the zones are in another region than the facts (`{facts.region.name}`)"
     return None
 
 

@@ -270,14 +270,17 @@ class ReleaseRun:
         self.context.files = sources
         stated = self.target.stated
         scripts = stated().scripts if stated is not None and sources else ()
-        for rule in running:
-            if rule.on is Source:
-                for source in (*sources, *scripts):
-                    if RUN.is_over():
-                        output.skipped.append(gap_of(None, source.path, None, RUN.late_reason))
-                        return output._replace(raw=drop_superseded(output.raw))
-                    if not rule.mentions or any(map(source.holds, rule.mentions)):
-                        self._run_rule(rule, source, None, source.path, output)
+        about_files = [rule for rule in running if rule.on is Source]
+        words = {word for rule in about_files for word in rule.mentions}
+        texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
+        for rule in about_files:
+            for source, present in texts:
+                if rule.mentions and present.isdisjoint(rule.mentions):
+                    continue
+                if RUN.is_over():
+                    output.skipped.append(gap_of(None, source.path, None, RUN.late_reason))
+                    return output._replace(raw=drop_superseded(output.raw))
+                self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))
 
     def _run_on_object(self, rule: Rule, obj: Object, into: RuleOutput) -> None:
@@ -347,8 +350,12 @@ class ReleaseRun:
             _note_fault(rule, obj, path, error, into)
 
 
-def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
+def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:
     """The rules that look at an object before the deadline."""
+    return _watch(rules, obj, into) if RUN.is_timed else rules
+
+
+def _watch(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
     for rule in rules:
         if RUN.is_over():
             into.skipped.append(gap_of(None, obj.source.path, obj, RUN.late_reason))

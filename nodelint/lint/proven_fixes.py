@@ -101,9 +101,11 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
-            return Inventory(sources)
-        return self._build(sources)
+        is_built = known is not None and bool(known.built or known.folder_files)
+        # In an editor, files around those that are open are built with them.
+        if known is None or is_built or len(known.files) != len(sources) or may_fill(sources):
+            return self._build(sources)
+        return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
         """The objects for which fixes that hold by themselves do not do so beside each other, once all are made."""

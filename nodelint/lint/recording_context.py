@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import Text
 from nodelint.rule.context import Context
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.files.discover import discover
 from nodelint.files.gate import gate
-from nodelint.files.safe_read import repository, stand_in
+from nodelint.files.safe_read import is_below, repository, stand_in
 from nodelint.forms.registry import TABLE
 from nodelint.inventory import list_folder_files, read_named_templates
 from nodelint.lint.fingerprints import Known
@@ -137,7 +137,7 @@ class Project:
         opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
         view.folder_files = folder_files
         view.beside = [source for source in on_disk if os.path.realpath(source.path) not in opened]
-        others = [b for b in state.buffers.values() if b not in requested and _below(b.path, root)]
+        others = [b for b in state.buffers.values() if b not in requested and is_below(b.path, root)]
         view.beside += [b.source for b in others if not exclude.match(b.path)]
         return view
 
@@ -203,11 +203,7 @@ def _folder(buffer: Buffer, state: State) -> str:
 
 
 def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
-    return max((workspace for workspace in folders if _below(folder, workspace)), key=len, default=None)
-
-
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(os.path.join(folder, ""))
+    return max((workspace for workspace in folders if is_below(folder, workspace)), key=len, default=None)
 
 
 def _mark(path: str) -> object:

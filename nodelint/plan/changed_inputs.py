@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import InputFinder
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
-    from nodelint.plan.matching import Pair
     from nodelint.plan.read_side import Read
 
 
@@ -34,11 +33,12 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in replaced:
             continue
-        unknown = [_list_unknown(obj) for obj in (pair.old, pair.new)]
-        if not any(unknown) and not any(_may_depend(obj) for obj in (pair.old, pair.new)):
+        both = [plan.written.get(id(obj), obj) for obj in (pair.old, pair.new)]
+        unknown = [_list_unknown(obj) for obj in both]
+        if not any(unknown) and not any(map(_may_depend, both)):
             continue
         finders = finders or [_InputFinder(was), _InputFinder(new)]
-        found = _find_change(pair, unknown, finders)
+        found = _find_change(both, unknown, finders)
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
             yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
@@ -56,11 +56,12 @@ def _may_depend(obj: Object) -> bool:
     return bool(obj.source.masked) or obj.source.path.endswith(TABLE.endings)
 
 
-def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:
+def _find_change(
+    both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]
+) -> InputText | None:
     from nodelint.forms.input_text import list_changed_inputs
 
-    assert pair.old is not None and pair.new is not None
-    sides = zip(finders, (pair.old, pair.new), unknown, strict=True)
+    sides = zip(finders, both, unknown, strict=True)
     before, after = (finder.list_inputs(obj, nodes) for finder, obj, nodes in sides)
     return next(iter(list_changed_inputs(before, after)), None)
 

@@ -70,6 +70,7 @@ class _EachRelease:
             class_plans=tuple(part for part in found if isinstance(part, ClassPlan)),
             moves=tuple(sorted(moves)),
             uncompared=tuple(self.list_uncompared(first, unserved, served)),
+            written={now: was for plan in self.plans.values() for now, was in plan.written.items()},
         )
 
     def plan_for(self, options: PlanOptions) -> _Key:

@@ -10,7 +10,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from nodelint.apiserver import Schemas
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.lint.results import Result
     from nodelint.model.finding import Span
     from nodelint.model.gap import Gap
+    from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.plan.cost import PlanCost
     from nodelint.plan.coverage import Covered
@@ -255,6 +256,7 @@ class Plan(NamedTuple):
     """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
 
     `workloads` are those that lose a pool. `cost` is None where the change does not move it, or nothing is known.
+    `written` holds the object of v1beta1 that the files have, by the id of the v1 object that is compared.
     """
 
     options: PlanOptions
@@ -266,6 +268,7 @@ class Plan(NamedTuple):
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
     cost: PlanCost | None = None
+    written: Mapping[int, Object] = {}
 
     def with_places(self, places: Sequence[Gap]) -> Plan:
         """Return the plan with more places that were not compared: a pool that changes at one is not known."""

@@ -12,6 +12,7 @@ from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import fates
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
+from nodelint.plan.place_names import name_places
 from nodelint.plan.pool_comparison import PoolComparer
 from nodelint.plan.pool_details import add_roll, find_never_stored, find_nodes, find_pace
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
@@ -135,11 +136,7 @@ class Planner:
         return facts.gate("TerminateFirstDrift")
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
-        places: dict[int, str] = {}  # of texts: finding a path from the root on is slow
-        for side, objs in zip(self.sides, (old, new), strict=True):
-            for obj in objs:
-                if id(obj.source) not in places:
-                    places[id(obj.source)] = side.place(obj)
+        places = name_places(self.sides, (old, new))
         before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
         return match_objects(before, after, lambda obj: places[id(obj.source)])
 
@@ -180,6 +177,7 @@ class Planner:
             (),
             tuple(plans),
             (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
+            written=self.of_v1beta1,
         )
 
     def _find_new_values(self, pair: Pair) -> Gap | None:

@@ -9,7 +9,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
 from nodelint.fit.pod_terms import Toleration
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,7 +217,7 @@ def describe_roll(found: Roll) -> list[str]:
         (found.untolerating, "pods that do not tolerate a new taint, and find no place on the new nodes"),
     ):
         if names:
-            sentences.append(f"{what}: {len(names)} ({_listed(names)})")
+            sentences.append(f"{what}: {len(names)} ({list_first(names, _NAMES)})")
     if found.untolerating is None:
         sentences.append("which pods and PodDisruptionBudgets block is not known: --live has no pods")
     elif found.budgets is None:
@@ -228,11 +228,6 @@ def describe_roll(found: Roll) -> list[str]:
             money += f"; with the cheapest types of their size after: {_dollars(found.cost_after)}"
         sentences.append(money)
     return sentences
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _duration(hours: float) -> str:

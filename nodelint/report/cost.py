@@ -11,8 +11,8 @@ from nodelint.model.messages import counted, short
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.model.quantities import ONE
 from nodelint.report.all_clear import say_all_clear
-from nodelint.report.layout import wrap
 from nodelint.report.locations import place_line
+from nodelint.report.style import wrap
 
 if TYPE_CHECKING:
     from typing import Any

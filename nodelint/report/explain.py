@@ -15,7 +15,7 @@ from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import ARCH
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.report.explain_facts import (
@@ -31,9 +31,9 @@ from nodelint.report.explain_types import (
     rare_types,
     type_table,
 )
-from nodelint.report.layout import aside, families, type_count, wrap
+from nodelint.report.layout import aside, families, type_count
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.style import WIDTH, Style, plain
+from nodelint.report.style import WIDTH, Style, plain, wrap
 
 _PASSED = 10
 """How many images that are passed over are shown."""
@@ -117,7 +117,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         shown = list(labels) or ([f"{alias.family}@{alias.version}"] if alias is not None else [])
         title = f"EC2NodeClass {name}"
         if shown:
-            title += f"  {shown[0]}" + (f" and {len(shown) - 1:,} more" if len(shown) > 1 else "")
+            title += f"  {list_first(shown, 1)}"
         yield from aside(title, object_place(node_class), width)
     else:
         kind = "NodeClass" if pool.provider == "auto-mode" else "EC2NodeClass"

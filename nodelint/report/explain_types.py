@@ -12,8 +12,9 @@ from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.messages import list_first
 from nodelint.report.json_text import JsonLine
-from nodelint.report.layout import wrap
+from nodelint.report.style import wrap
 
 _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 """What pods can use of each type, in the columns of the table."""
@@ -129,8 +130,7 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     yield from _table(rows)
     if len(priced) < len(names) and count is not None:
         without = [name for name in names if resolution.price_in(name, resolution.price_region) is None]
-        listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
-        yield from wrap(f"price not known: {listed}", width, "  ")
+        yield from wrap(f"price not known: {list_first(without, 3)}", width, "  ")
 
 
 def _row(resolution: Resolution, price: float | None, name: str, whole: bool) -> tuple[str, ...]:

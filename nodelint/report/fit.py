@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from nodelint.base.printable import printable, printable_lines
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.pods import add_requests
 from nodelint.fit.pools import EmptyPool
+from nodelint.fit.refusal import PoolRefusal, shown_requests
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.report.all_clear import list_all_clears, say_all_clear
-from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.style import WIDTH, Style, plain
+from nodelint.report.style import WIDTH, Style, plain, wrap
 from nodelint.text import Node
 
 if TYPE_CHECKING:
@@ -224,11 +224,10 @@ def _headline(fit: WorkloadFit) -> str:
     if not taking:
         return say_all_clear("fit", [fit.unread_pool] if fit.unread_pool is not None else ())
     same = _names_of_several(fit)
-    names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
-    more = f" and {len(taking) - 3:,} more" if len(taking) > 3 else ""
+    names = list_first([_quoted_name(verdict.pool, same) for verdict in taking], 3)
     sure = "" if fit.decided else "may be taken by "
     part = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
-    return f"{sure}{names}{more}{part}"
+    return f"{sure}{names}{part}"
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:

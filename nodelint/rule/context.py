@@ -303,15 +303,16 @@ class Context(ObjectRelations):
         return self._workloads_of(workload).fit(workload)
 
     def _workloads_of(self, workload: Workload) -> Tree:
+        from nodelint.fit.other_capacity import OtherCapacity
         from nodelint.fit.tree import Tree
 
         if self._tree is None:
             pools = [o for o in self.objects if isinstance(o, NodePool) and served(o, self.karpenter)]
             others: Any = [o for o in self.objects if o.of_cluster]
             overlays = [o for o in self.objects if isinstance(o, NodeOverlay)]
-            texts = workload.source.node_groups
+            groups = OtherCapacity(workload.source.node_groups)
             resolutions = [self.resolution_with_overlays(pool) for pool in pools]
-            self._tree = Tree(resolutions, others, overlays, texts, self.policies)
+            self._tree = Tree(resolutions, others, overlays, self.policies, groups)
         return self._tree
 
     def is_dropped(self, obj: Object, value: Node) -> bool:

@@ -14,7 +14,6 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.questions import DEFAULT_OWNERS, alias_families, alias_version_behind
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.edits import NotEditable, add_key, if_editable, insert_items, remove, replace, set_value, set_values
 from nodelint.karpenter.images import (
     Image,
     ImageSet,
@@ -36,7 +35,8 @@ from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
 from nodelint.model.gap import Gap
 from nodelint.model.keys import ARCH, OS
-from nodelint.model.manifest import Alias, EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest_terms import Alias, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
@@ -106,12 +106,14 @@ def idle_annotation(key: str) -> tuple[str, str] | None:
 
 def key_of(node: Node) -> Node:
     """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
-    entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()
-    return visible_node(next((entry.key for entry in entries if entry.value is node), node))
+    entry = node.own_entry
+    return visible_node(node if entry is None else entry.key)
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
     """Edits that add requirements to a pool, in the style of its own. Raises NotEditable where none can be added."""
+    from nodelint.edits import NotEditable, add_key, insert_items, replace
+
     items = []
     for key, operator, values in wanted:
         item: dict[str, str | list[str]] = {"key": providers_key(key, pool.provider), "operator": operator}
@@ -140,6 +142,8 @@ def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
 
 def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
     """A line's list without some of its values; NotEditable where its minValues would want more than are left."""
+    from nodelint.edits import NotEditable
+
     left = [text for text in line.texts if text not in values]
     if not left:
         raise NotEditable("no value would be left")
@@ -150,6 +154,8 @@ def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
 
 def drop(line: RequirementLine, value: Value) -> list[Edit]:
     """A line's list without one value; NotEditable as for `take_out`."""
+    from nodelint.edits import remove
+
     if line.values_node.alias or len(line.values) == 1 or (line.min_values or 0) >= len(line.values):
         return take_out(line, (str(value.text),))
     return remove(value.node)
@@ -157,6 +163,8 @@ def drop(line: RequirementLine, value: Value) -> list[Edit]:
 
 def split_values(values: Node) -> list[Edit]:
     """A list of texts with those parted that hold several, with commas in between; none where no text does."""
+    from nodelint.edits import if_editable
+
     texts = [str(item.value) for item in values.items]
     parts = [part.strip() for text in texts for part in text.split(",")]
     if not all(parts) or any(item.value is UNKNOWN or item.kind != "scalar" for item in values.items):
@@ -166,6 +174,8 @@ def split_values(values: Node) -> list[Edit]:
 
 def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
     """A term of a list that gives several ids becomes several terms. NotEditable where it says more than these."""
+    from nodelint.edits import NotEditable, insert_items, replace
+
     if term.parent is None or term.parent.kind != "sequence" or len(term.entries) != 1 or not values:
         raise NotEditable("the term says more than its ids")
     at = next(n for n, item in enumerate(term.parent.items) if item is term) + 1
@@ -175,6 +185,8 @@ def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
 
 def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
     """A list with these texts; what stands behind a YAML alias stays as it is for others."""
+    from nodelint.edits import replace, set_values
+
     return replace(node, texts) if node.alias else set_values(node, texts)
 
 
@@ -186,6 +198,8 @@ def move_alias(
     NotEditable where the class's own user data or volumes were written for the old family; with `any_script`
     user data may stay in which nothing is known to be wrong under the new one.
     """
+    from nodelint.edits import NotEditable, set_value
+
     node = images.alias_node
     if node is None or images.alias is None:
         raise NotEditable("the class has no alias")
@@ -245,6 +259,8 @@ def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list
 
     The version is the one that the names share, `latest` where they are patterns. NotEditable where there is none.
     """
+    from nodelint.edits import NotEditable, replace
+
     field, first = node_class.node.find("spec", "amiSelectorTerms"), images.images[0] if images.images else None
     family = first.family if first is not None else None
     if field is None or family not in alias_families() or any(image.family != family for image in images.images):
@@ -268,6 +284,8 @@ def _alias_version(image: Image) -> str | None:
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
     """Edits that write another alias in the place of a class's own. Raises NotEditable where the class has none."""
+    from nodelint.edits import NotEditable, set_value
+
     node = images.alias_node
     if node is None or (node.parent is not None and node.parent.get("amiFamily") is node):
         raise NotEditable("the class has no alias")
@@ -279,6 +297,8 @@ def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
 
     NotEditable where there is none to pin to.
     """
+    from nodelint.edits import NotEditable, insert_items, replace, set_value
+
     if term.term is None or not images:
         raise NotEditable("there is no image to pin to")
     node, first = term.term.node, images[0]

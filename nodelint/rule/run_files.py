@@ -31,7 +31,7 @@ class RunFiles:
         self._around: tuple[Sequence[Source], Sequence[Source]] | None = None
         self._has_terraform: tuple[Sequence[Source], bool] | None = None
         self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
-        self._matches: dict[tuple[re.Pattern[str], bool], tuple[Sequence[Source], Sequence[Source]]] = {}
+        self._matches: dict[tuple[re.Pattern[str] | str, bool], tuple[Sequence[Source], Sequence[Source]]] = {}
         self._classes_of: dict[int, list[EC2NodeClass]] | None = None
         self._below: dict[tuple[type[Object], bool], dict[str, list[Any]]] = {}
 
@@ -91,15 +91,15 @@ class RunFiles:
         stated = self._stated
         return self._context.files if stated is None else stated().files
 
-    def is_in_files(self, pattern: re.Pattern[str], around: bool = False) -> bool:
-        """Return whether the text of a file of the run matches a pattern; with `around`, of those beside it too.
+    def is_in_files(self, pattern: re.Pattern[str] | str, around: bool = False) -> bool:
+        """Return whether a file of the run holds a text or matches a pattern; with `around`, those beside it count.
 
         Rules about a file ask it of all the others.
         """
         return bool(self.files_with(pattern, around))
 
-    def files_with(self, pattern: re.Pattern[str], around: bool = False) -> Sequence[Source]:
-        """Return the files of the run whose text a pattern matches; with `around`, also those beside it.
+    def files_with(self, pattern: re.Pattern[str] | str, around: bool = False) -> Sequence[Source]:
+        """Return the files of the run that hold a text or match a pattern; with `around`, also those beside it.
 
         Each text is searched once, however many files, and trials of fixes, ask for it.
         """
@@ -153,7 +153,9 @@ class RunFiles:
         return self._terraform[1]
 
 
-def _matches(file: Source, pattern: re.Pattern[str]) -> bool:
+def _matches(file: Source, pattern: re.Pattern[str] | str) -> bool:
+    if isinstance(pattern, str):
+        return pattern in file.text
     return file.once(pattern, lambda: pattern.search(file.text) is not None)
 
 

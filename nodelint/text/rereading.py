@@ -10,11 +10,17 @@ from nodelint.text.source import Source, chunks, is_yaml_alone
 def reread(source: SourceText, text: str) -> Source:
     """Return the same file with another text."""
     new = Source.from_text(source.path, text, source.also)
-    new.part, new.encoding = source.part, source.encoding
+    _take_marks(new, source)
     if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
         for document, old in zip(new.documents, source.documents, strict=True):
             document.part = document.part or old.part
     return new
+
+
+def _take_marks(new: Source, source: SourceText) -> None:
+    """Let a new text of a file be read, and count as named on the command line, as the old one."""
+    new.part, new.encoding = source.part, source.encoding
+    new.is_named, new.values_order = source.is_named, source.values_order
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
@@ -31,7 +37,8 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
         return reread(source, text)
     new = Source(source.path, text, source.also)
-    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
+    _take_marks(new, source)
+    new.tabbed = source.tabbed
     if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
         return reread(source, text)
     return _between_others(source, index, new, new.documents[0])
@@ -101,7 +108,7 @@ def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
         return None
     if len(new.problems) + len(new.set_aside):
         return None
-    new.part, new.encoding = source.part, source.encoding
+    _take_marks(new, source)
     return _between_others(source, index, new, found[0])
 
 

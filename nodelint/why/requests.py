@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from nodelint.drift.plain_values import Plain, mapping, mappings
 from nodelint.fit.pods import POD_LEVEL, add_to, sum_containers
 from nodelint.model.quantities import ONE, billionths
-from nodelint.why.values import Plain, mapping, mappings
 
 
 def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:

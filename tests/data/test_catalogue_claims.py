@@ -221,7 +221,7 @@ def test_a_release_that_nobody_states_supports_nothing(
     (here / "pool.yaml").write_text(nodepool())
     args = ("check", ".", "--select", "unsupported-kubernetes")
     assert "unsupported-kubernetes" not in nodelint(*args).stdout
-    assert "from 1.26 on, the cluster runs 1.21" in nodelint(*args, "--karpenter-version", "1.15.1").stdout
+    assert "from 1.26 on, but the cluster runs 1.21" in nodelint(*args, "--karpenter-version", "1.15.1").stdout
 
 
 PROVISIONER = """\

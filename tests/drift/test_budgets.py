@@ -111,6 +111,7 @@ def test_windows_that_touch_are_one(minutes: int, windows: int) -> None:
     [
         ([{"nodes": "10%"}], ["at most 10% at a time, one after the other, empty nodes first"]),
         ([{"nodes": "0"}], ["never: a budget allows none"]),
+        ([{"nodes": "0%"}], ["never: a budget allows none"]),
         (
             [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}],
             ["at most 10% at a time, one after the other, empty nodes first", "none Mon-Fri 09:00-17:00 UTC"],

@@ -110,7 +110,7 @@ def test_what_is_about_others_is_searched_once_and_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = copied = 0
-    is_marked, go_on = yaml_stream._holds_keyword, yaml_stream._Parts._go_on
+    is_marked, go_on = yaml_stream.bytes_hold_keyword, yaml_stream._Parts._go_on
 
     def search(data: bytes) -> bool:
         nonlocal searched
@@ -122,7 +122,7 @@ def test_what_is_about_others_is_searched_once_and_not_copied(
         copied += parts._size
         go_on(parts, left, take)
 
-    monkeypatch.setattr(yaml_stream, "_holds_keyword", search)
+    monkeypatch.setattr(yaml_stream, "bytes_hold_keyword", search)
     monkeypatch.setattr(yaml_stream._Parts, "_go_on", copy)
     path = tmp_path / "stream.yaml"
     others = f"---\n{OTHER.replace('é', 'e')}" * 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import product
 
 import pytest
@@ -77,6 +78,18 @@ def worlds() -> Iterator[tuple[str, Target]]:
         yield text, Target(Version.parse(version))
 
 
+@cache
+def flagged_worlds() -> dict[str, list[tuple[str, Target]]]:
+    """The worlds in which each rule that has a cause speaks: where it says nothing, there is nothing to fix."""
+    found: dict[str, list[tuple[str, Target]]] = {name: [] for name in CAUSES}
+    for text, target in worlds():
+        request = LintRequest(target, RULES, Selection(frozenset(CAUSES)))
+        results = lint([Source.from_text("a.yaml", text)], request).results
+        for name in {result.rule.name for result in results if result.rule.name in CAUSES}:
+            found[name].append((text, target))
+    return found
+
+
 Cause = Callable[[NodePool, Context], bool]
 
 
@@ -126,7 +139,7 @@ def causes(text: str, target: Target, cause: Cause) -> int:
 def test_where_a_finding_is_gone_its_cause_is_gone(name: str) -> None:
     tried = 0
     selection = Selection(frozenset({name}))
-    for text, target in worlds():
+    for text, target in flagged_worlds()[name]:
         source = Source.from_text("a.yaml", text)
         done = fix([source], LintRequest(target, RULES, selection), unsafe=True)
         ways = [done.sources[0].text] if done.applied else []

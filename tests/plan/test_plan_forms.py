@@ -179,7 +179,7 @@ def planned_files(folder: Path, old: Files, new: Files) -> Plan:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12, deadline=None)
 @given(data=st.data())
 def test_what_differs_in_a_hashed_field_is_never_none(
     form: Callable[[str, object], Files], tmp_path: Path, data: st.DataObject

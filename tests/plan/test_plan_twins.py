@@ -78,8 +78,7 @@ def changes(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     return old, new
 
 
-@pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(changes())
 def test_the_old_side_is_judged_as_it_would_be_alone(change: tuple[list[str], list[str]]) -> None:
     if match_twins(side(change[0], "old"), side(change[1], "new")) is not None:

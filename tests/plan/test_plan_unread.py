@@ -80,14 +80,14 @@ def planned(nodelint: Run, *args: str) -> tuple[int, dict[str, Any]]:
 def test_nothing_is_known_of_what_a_side_cannot_read(
     nodelint: Run, tmp_path: Path, form: Callable[[str, object], Files], side: str
 ) -> None:
-    """Each file of each form, damaged in two ways in turn: the pools are not compared, or their classes are not.
+    """Each file of each form, each damaged in another way: the pools are not compared, or their classes are not.
 
     A class of its own file says nothing of a pool that is read; what else is built of another file stays compared.
     """
     files = form("tag", "a")
     other = {"old": "new", "new": "old"}[side]
     ways = islice(cycle(DAMAGE), READ_FORMS.index(form) + (3 if side == "new" else 0), None)
-    for number, (path, damage) in enumerate((path, damage) for path in files for damage in islice(ways, 2)):
+    for number, (path, damage) in enumerate(zip(files, ways, strict=False)):
         folder = tmp_path / str(number)
         write(folder / other, files)
         write(folder / side, files, path, damage)

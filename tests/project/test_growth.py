@@ -32,9 +32,9 @@ from nodelint.edits import line_diff
 from nodelint.files.discover import discover
 from nodelint.fit import tree as tree_module
 from nodelint.fit import verdict
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.tree import Tree
-from nodelint.fit.verdict import PoolVerdict
 from nodelint.forms.terraform import filled_texts
 from nodelint.inventory import Inventory, build, read_inventory
 from nodelint.karpenter.resolve import Resolution

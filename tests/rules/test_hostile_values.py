@@ -85,9 +85,8 @@ def test_a_value_breaks_no_rule(rules: dict[str, Rule], field: str) -> None:
         assert not report.faults, (field, value[:40], report.faults)
 
 
-@pytest.mark.slow
 def test_commands_read_them_too(nodelint: Run, tmp_path: Path) -> None:
-    for number, (field, value) in enumerate([*itertools.product(FIELDS, VALUES)][::17]):
+    for number, (field, value) in enumerate([*itertools.product(FIELDS, VALUES)][::59]):
         (tmp_path / f"{number}.yaml").write_text(TEXT.format(**{**FIELDS, field: value}), encoding="utf-8")
     for command in (["hash"], ["explain"], ["check", "--fix"]):
         done = nodelint(*command, ".")
@@ -105,11 +104,10 @@ CONFIG_KEYS = (
 @pytest.mark.parametrize("key", CONFIG_KEYS)
 def test_a_configuration_breaks_nothing(nodelint: Run, tmp_path: Path, key: str) -> None:
     (tmp_path / "p.yaml").write_text(TEXT.format(**FIELDS), encoding="utf-8")
-    for value in CONFIG_VALUES:
+    for number, value in enumerate(CONFIG_VALUES):
         (tmp_path / "nodelint.yaml").write_text(f"{key}: {value}\n", encoding="utf-8")
-        for flags in ([], ["--config", "nodelint.yaml"]):
-            done = nodelint("check", *flags, ".")
-            assert done.returncode in (0, 1, 2), (key, value[:40], done.stderr[-2000:])
+        done = nodelint("check", *([] if number else ["--config", "nodelint.yaml"]), ".")
+        assert done.returncode in (0, 1, 2), (key, value[:40], done.stderr[-2000:])
 
 
 @pytest.mark.parametrize("form", ["text", "concise"])

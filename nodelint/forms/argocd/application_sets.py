@@ -19,6 +19,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresol
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
 from nodelint.text.limits import note_left_out, note_limit
+from nodelint.text.missing import items_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
@@ -83,6 +84,20 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
         yield from found
     else:
         yield {}
+
+
+def list_unread_generators(root: Node) -> Iterator[Node]:
+    """Return the generators of a set whose parameters the cluster or another service brings, and revisions of git."""
+    pending = [*items_of(root.find("spec", "generators"))]
+    while pending:
+        generator = pending.pop()
+        several = generator.find("matrix", "generators")
+        if several is not None:
+            pending += several.items
+        elif (git := generator.get("git")) is not None:
+            yield from (found for field in ("repoURL", "revision") if (found := git.get(field)) is not None)
+        elif generator.find("list", "elements") is None:
+            yield generator
 
 
 def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:

@@ -14,7 +14,7 @@ from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.kustomize.resources import Resource
 from nodelint.forms.kustomize.values import YamlTree, read_json, read_object, written_text
 from nodelint.text import Document, Node, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import holds_keyword
 from nodelint.text.source import chunks
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
@@ -100,7 +100,7 @@ class Files:
 
 def is_wanted(text: str, also: str | None) -> bool:
     """Whether a text has a word of Karpenter's, or matches the pattern of what its source is read for, too."""
-    return any(keyword in text for keyword in KEYWORDS) or (also is not None and re.search(also, text) is not None)
+    return holds_keyword(text) or (also is not None and re.search(also, text) is not None)
 
 
 def _folders_above(path: str) -> Iterator[str]:

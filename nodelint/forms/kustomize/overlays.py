@@ -13,7 +13,7 @@ from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder
 from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 
 _LARGEST = 16 << 20
 
@@ -42,7 +42,7 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
         return outcome.built if any(document.root for document in outcome.built.source.documents) else None
     inside = os.path.join(applied.below, "")
     within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
-    concerned = any(keyword in source.text for source in within for keyword in KEYWORDS)
+    concerned = any(holds_keyword(source.text) for source in within)
     return outcome._replace(subject=applied.below) if concerned else None
 
 
@@ -76,9 +76,7 @@ class _Marked(Collection[str]):
             return False
         if path not in self._known:
             source = self._at_hand.get(path)
-            self._known[path] = (
-                any(keyword in source.text for keyword in KEYWORDS) if source is not None else _holds_keyword(path)
-            )
+            self._known[path] = holds_keyword(source.text) if source is not None else _file_holds_keyword(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,9 +86,9 @@ class _Marked(Collection[str]):
         return len(self._at_hand)
 
 
-def _holds_keyword(path: str) -> bool:
+def _file_holds_keyword(path: str) -> bool:
     try:
         data = gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
-    return any(keyword.encode() in data for keyword in KEYWORDS)
+    return bytes_hold_keyword(data)

@@ -26,7 +26,7 @@ _WRITTEN = (
 )
 """A version in quotes, or an expression of a shell or of a template."""
 
-INSTALLS_CONTROLLER = re.compile(rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter")
+INSTALLS_CONTROLLER = rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter"
 """A command that may install Karpenter's controller."""
 
 _CONTINUED = r"\\\r?\n"
@@ -35,7 +35,7 @@ _CONTINUED = r"\\\r?\n"
 HELM_COMMAND = "a helm command"
 """How a report names an installation by a command."""
 
-_NAMESPACE = re.compile(r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)""")
+_NAMESPACE = r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)"""
 
 
 def namespace_of_command(text: str, start: int) -> str | None:
@@ -44,7 +44,7 @@ def namespace_of_command(text: str, start: int) -> str | None:
     A variable counts if the text gives it one plain value.
     """
     command = re.compile(r"[^\n;&|]*").match(join_lines(text[start : start + 4000]))
-    found = _NAMESPACE.search(command[0]) if command is not None else None
+    found = re.search(_NAMESPACE, command[0]) if command is not None else None
     if found is None:
         return None
     variable = re.fullmatch(r"\$\{?(\w+)\}?", found[1])

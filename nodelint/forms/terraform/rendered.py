@@ -193,12 +193,18 @@ class _TerraformBack(Back):
         found = self._find_made(edits) if edits else ()
         if found is None:
             return Withheld("not-tried")
+        further: Node | None = None
         for made in found:
             if any(key not in made or made[key][1] != value for key, value in wanted.items()):
                 continue
             others = [node for key, (node, _) in made.items() if key not in wanted]
-            if all(id(self.value(node)) in places for node in others):
+            unlike = next((node for node in others if id(self.value(node)) not in places), None)
+            if unlike is None:
                 return LedEdits(edits, bool(others))
+            further = unlike
+        if further is not None:
+            field = _name_field(further)
+            return Withheld("shared", further, f"the edit would also change `{field}`, which uses the same value")
         return Withheld("other-result")
 
     def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]] | None:
@@ -217,6 +223,15 @@ class _TerraformBack(Back):
                 if len(new.documents) == len(self.result.documents)
             ]
         return self._made[key]
+
+
+def _name_field(node: Node) -> str:
+    """Return the keys above a value of an object, joined by dots."""
+    names: list[str] = []
+    while node.parent is not None:
+        names += [entry.name for entry in node.parent.entries if entry.value is node and entry.name is not None]
+        node = node.parent
+    return ".".join(reversed(names))
 
 
 def is_editable_literal(value: Node) -> bool:

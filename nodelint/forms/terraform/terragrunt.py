@@ -175,6 +175,13 @@ class TerragruntFile:
             return unknown(at) if found is None else scalar(at, found)
         if name == "dirname" and isinstance(given, str):
             return scalar(at, os.path.dirname(given))
+        if name == "file" and isinstance(given, str):
+            path = os.path.normpath(os.path.join(self.folder, given))
+            source = self.read(path)
+            if source is not None:
+                return Node(source, 0, len(source.text), "scalar", "plain", source.text)
+            gate.notes_refusal(path, given, at.source, at.start)
+            return unknown(at)
         if name == "read_terragrunt_config" and isinstance(given, str):
             file = self._open(given, at.start)
             return unknown(at) if file is None else file.values(at)

@@ -14,7 +14,8 @@ from nodelint.karpenter.controller.kubelet import lost_fields, problems
 from nodelint.karpenter.controller.problem import NO_LAUNCH, ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.volumes import volumes
-from nodelint.model.manifest import EC2NodeClass, Label, SelectorTerm, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Label, SelectorTerm, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import Node
@@ -69,7 +70,7 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(node, message, "instance-profile", "error", NO_LAUNCH)
 
 
-_ARN = re.compile(
+_ARN = (
     r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
     r"|\$\{?\s*[\w.]*(?i:role_?arn)\s*\}?|\{\{-?\s*\.Values\.[\w.]*(?i:role_?arn)\s*(?:\|\s*quote\s*)?-?\}\}"
 )
@@ -81,7 +82,7 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     if node is None:
         return
     written = text(node)
-    refers = not isinstance(written, str) and _ARN.fullmatch(node.unquoted) is not None
+    refers = not isinstance(written, str) and re.fullmatch(_ARN, node.unquoted) is not None
     if not refers and not isinstance(written, str):
         return
     role = node.unquoted if refers else str(written)

@@ -16,7 +16,8 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import ImageSet
 from nodelint.model import quantities
 from nodelint.model.keys import ARCH, CPU, FAMILY, LOCAL_NVME, MEMORY
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import UNKNOWN, Node

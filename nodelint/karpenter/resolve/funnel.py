@@ -14,7 +14,8 @@ from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
 from nodelint.karpenter.resolve.zones import place_note
-from nodelint.model.manifest import Label, NodePool, RequirementLine
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Label, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements

@@ -84,17 +84,13 @@ def test_explain_and_hash_speak_of_what_is_built(nodelint: Run, name: str) -> No
 @pytest.mark.parametrize("name", WITH_TYPE)
 def test_plan_sees_a_change_of_the_value(nodelint: Run, name: str, folder: Path) -> None:
     files = {path: text for path, text in SHAPES[name].files.items() if not path.startswith(".git/")}
-    write(files, OLD, NEW)
-    for command in (
-        ["init", "-q"],
-        ["add", "-A"],
-        ["-c", "user.name=n", "-c", "user.email=e@e", "commit", "-qm", "x"],
-    ):
-        subprocess.run(["git", *command], check=True)
-    before = json.loads(nodelint("plan", "--against", "HEAD", "--format", "json").stdout)["nodePools"]
+    for place, value in (("old", NEW), ("same", NEW), ("new", "m5.2xlarge")):
+        write({f"{place}/{path}": text for path, text in files.items()}, OLD, value)
+    before, after = (
+        json.loads(nodelint("plan", "--old", "old", place, "--format", "json").stdout)["nodePools"]
+        for place in ("same", "new")
+    )
     assert {pool["change"] for pool in before} == {"unchanged"}
-    write(files, OLD, "m5.2xlarge")
-    after = json.loads(nodelint("plan", "--against", "HEAD", "--format", "json").stdout)["nodePools"]
     assert len(after) == len(before)
     changed = [pool for pool in after if pool["change"] == "changed"]
     gained = [["m5.2xlarge"]] if "a part is known" not in name else [["m5.2xlarge"], []]
