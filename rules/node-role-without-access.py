@@ -218,6 +218,8 @@ def _without_anything(roles: Sequence[Node], context: Context, blocks: "terrafor
         ours = [block for block in made if _may_be_made_by(role, block, blocks)]
         if len(ours) != 1 or _is_given_elsewhere(ours[0], blocks):
             continue
+        if any(b.kind == "aws_eks_access_entry" and _may_admit(b, ours[0].address) for b in blocks.blocks):
+            continue
         only_entries = all(re.search(_MODE, block.text) for block in clusters)
         yield Finding(
             at=role,
