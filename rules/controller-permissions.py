@@ -212,6 +212,7 @@ from nodelint.api import (
     Source,
     Span,
     controller_policy,
+    controller_settings,
     iam_statements,
     keys,
     releases,
@@ -328,12 +329,19 @@ def _list_needed(source: Source, context: Context, oldest: releases.Version | No
     conditions = controller_policy.list_conditions(classes)
     if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
         conditions.add("spot")
-    installs = context.run_files.installs
-    if any(install.find("INTERRUPTION_QUEUE") for install in installs):
+    installs = [install for install in context.run_files.installs if not install.at.source.path.endswith(".md")]
+    if any(_is_set(setting) for install in installs for setting in install.find("INTERRUPTION_QUEUE")):
         conditions.add("queue")
     if any(install.is_complete and not install.find("CLUSTER_ENDPOINT") for install in installs):
         conditions.add("no-endpoint")
     return controller_policy.calls_of(conditions, oldest) if classes or oldest is not None else []
+
+
+def _is_set(setting: controller_settings.WrittenSetting) -> bool:
+    """Whether a setting has a value; an expression that may come to nothing counts as none."""
+    lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
+    may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
+    return re.search(may_be_empty, "".join(lines)) is None
 
 
 def _asks_for_spot(pool: NodePool) -> bool:

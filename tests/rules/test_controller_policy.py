@@ -222,3 +222,25 @@ def test_the_module_of_iam_grants_profiles_on_request(
 ) -> None:
     found = check(nodelint, tmp_path, {"main.tf": IRSA % more, "class.yaml": CLASS}, release)
     assert [message in text for text in found] == [True] * bool(message)
+
+
+CHART = """\
+resource "helm_release" "karpenter" {{
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({{ settings = {{ clusterName = "main", interruptionQueue = {queue} }} }})]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "count"),
+    [('"main"', 1), ("aws_sqs_queue.main.name", 1), ('try(aws_sqs_queue.main[0].name, "")', 0), ('""', 0)],
+)
+def test_a_queue_that_the_controller_may_not_read(nodelint: Run, tmp_path: Path, queue: str, count: int) -> None:
+    without = [row for row in policy() if "sqs:GetQueueUrl" not in str(row["Action"])]
+    files = {"iam.tf": as_jsonencode(without), "main.tf": CHART.format(queue=queue), "class.yaml": CLASS}
+    found = check(nodelint, tmp_path, files)
+    assert ["`sqs:GetQueueUrl` and 2 more" in message for message in found] == [True] * count
