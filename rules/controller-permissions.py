@@ -376,7 +376,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
-    """Roles of the controller to which only policies of AWS are attached."""
+    """Yield a finding for roles of the controller to which only policies of AWS are attached."""
     blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         if not _ACCOUNT.search(block.text):
@@ -403,7 +403,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """A policy that is written out in a file: what it lacks of what the controller calls."""
+    """Yield a finding for a policy that is written out in a file: what it lacks of what the controller calls."""
     own = [statement for statement in iam_statements.list_statements(source) if statement.grants("ec2:CreateFleet")]
     if not own or any("*" in (statement.actions or ()) for statement in own):
         return

@@ -112,12 +112,14 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet and --verbose exclude each other")
+        stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
 def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
-    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    """Return the options of the output with where a run writes. With `--fix`, standard output carries the fixed text
+    of standard input.
+    """
     to_stderr = writing and "-" in paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 
@@ -193,7 +195,7 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
-    """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
+    """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed)
@@ -338,7 +340,7 @@ def _find_commit(found: Discovery) -> str:
 
 
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    """End with the exit code that a report asks for, after what must be said on standard error."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
@@ -367,7 +369,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
     text = gaps_text(report, _unread(run, report))
     if text:
-        say(f"not all is judged: {text}")
+        say(f"not everything was judged: {text}")
     return bool(text)
 
 

@@ -1,4 +1,4 @@
-"""What the API server refuses of the objects that a command tells something of: no cluster has them as written."""
+"""Messages about objects that the API server refuses, so that no cluster has them as written."""
 
 from __future__ import annotations
 

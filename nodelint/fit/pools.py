@@ -63,7 +63,9 @@ class Policies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_policies(settings: ControllerFacts) -> Policies:
-    """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
+    """Return the policies that settings state. Values that could not be read leave a policy open: nothing is
+    impossible because of them.
+    """
     return Policies(
         settings.setting("MIN_VALUES_POLICY") == "BestEffort" or settings.is_open("MIN_VALUES_POLICY"),
         None if settings.is_open("PREFERENCE_POLICY") else settings.setting("PREFERENCE_POLICY") == "Ignore",
@@ -114,7 +116,7 @@ class EmptyPool:
 
     @property
     def name(self) -> str:
-        """Its name, or what stands in its place."""
+        """Return the name of the pool, or the placeholder in its place."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @cached_property
@@ -193,14 +195,14 @@ class EmptyPool:
 
     @cached_property
     def node_requirements(self) -> Requirements:
-        """What its nodes are once they are there: they are registered and initialized, whatever the release."""
+        """Return the labels of the pool's nodes once they are registered and initialized, whatever the release."""
         found = self.requirements.copy()
         found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
         return found
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Its taints, less those that hold a placeholder."""
+        """Return the taints of the pool, without those that hold a placeholder."""
         return tuple(t for t in self.pool.taints if isinstance(t.key, str) and isinstance(t.effect, str))
 
     @cached_property
@@ -222,7 +224,7 @@ class EmptyPool:
 
     @cached_property
     def limits(self) -> dict[str, int]:
-        """Its limits, as far as they are known, in billionths."""
+        """Return the limits of the pool in billionths, as far as they are known."""
         return {limit.resource: limit.amount for limit in limits(self.pool) if limit.amount is not None}
 
     @property
@@ -232,7 +234,7 @@ class EmptyPool:
 
     @cached_property
     def allowed(self) -> TypeSet:
-        """The candidates that its limits let through."""
+        """Return the candidates that its limits let through."""
         most = {r: amount for r, amount in self.limits.items() if r != NODES}
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 

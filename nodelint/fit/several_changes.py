@@ -138,7 +138,7 @@ class _Attempt:
                 parted += [(excluding, group & line.kept), ([*excluding, line], group - line.kept)]
             groups = [(excluding, group) for excluding, group in parted if group]
         excluding, group = min(groups, key=lambda pair: len(pair[0]))
-        cheapest = self.pool.resolution.cheapest_type(group)
+        cheapest = self.pool.resolution.prices.cheapest_type(group)
         return (cheapest[1] if cheapest is not None else self.pool.resolution.catalog.names_in(group)[0]), excluding
 
     def _list_other_lines(self) -> Iterator[LineEffect]:

@@ -151,7 +151,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
-    """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
+    """Yield the files with DaemonSets, and the files whose pods ask for more than a little, each with its text."""
     from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}

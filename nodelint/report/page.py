@@ -43,9 +43,9 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
     if rule.may_need:
-        parts.append(f"says more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
+        parts.append(f"reports more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
     if "auto-mode" in rule.providers:
-        parts.append("EKS Auto Mode too" if "aws" in rule.providers else "EKS Auto Mode alone")
+        parts.append("also for EKS Auto Mode" if "aws" in rule.providers else "only for EKS Auto Mode")
     if rule.preview:
         parts.append("preview: runs with --preview only")
     if rule.group not in PROFILES["default"]:

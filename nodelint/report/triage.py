@@ -43,7 +43,7 @@ def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
 
 
 def triage_json(read: Triage, path: str) -> dict[str, Any]:
-    """The same as plain values."""
+    """Return the causes in a log as plain values for JSON."""
     counts = {verdict: sum(g.verdict == verdict for g in read.groups) for verdict in _HEADS}
     return {
         "version": 1,
@@ -91,7 +91,7 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     margin = look.width, "  ", "  "
     over = " (over?)" if group.over else ""
     name = f"  [{group.cause.id}]" if group.cause else ""
-    what = group.title if group.cause else "a message that is not known here"
+    what = group.title if group.cause else "a message that nodelint does not know"
     sign = f"{head}{over}"
     first, *more = wrap(what, look.width, f"{sign}  ", "  ")
     titles = [f"{look.style(sign, fg=colour, bold=True)}  {look.style(first[len(sign) + 2 :], bold=True)}"]
@@ -107,7 +107,8 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     if group.lasting:
         hours, minutes = divmod(int(group.lasting) // 60, 60)
         yield from wrap(
-            f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause.",
+            f"Usually this error passes by itself, but in this log it has lasted for {hours} h {minutes} min "
+            "without a break.",
             *margin,
         )
     if group.case:

@@ -1,4 +1,4 @@
-"""A controller's log, sorted by cause: what will pass by itself, and what has to be put right.
+"""Errors of a controller by cause: errors that pass by themselves, and errors that stay.
 
 `triage` reads lines one by one and keeps only groups, so that a log of any size fits. It knows the
 release from the log itself where it can: every line holds the commit that the controller was built from.
@@ -115,7 +115,7 @@ class _Tee:
         self._keeps = True
 
     def head(self) -> str:
-        """The first lines; they are still to come."""
+        """Return the first lines, which are still to be read."""
         first = list(islice(self._lines, _HEAD_LINES))
         self._lines = chain(first, self._lines)
         return b"".join(first).decode("utf-8", "replace").removeprefix("\ufeff")
@@ -145,7 +145,7 @@ class _Tee:
         return b"".join(chunks).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def text(self) -> list[str]:
-        """The lines that were kept."""
+        """Return the lines that were kept."""
         return [line.decode("utf-8", "replace").removeprefix("\ufeff") for line in self._kept]
 
 
