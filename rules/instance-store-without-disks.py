@@ -134,7 +134,7 @@ def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _describe_lack(types: int, pools: int) -> str:
-    """That none of the instance types has any, also where there is one."""
+    """Return the message that none of the instance types has an instance store."""
     whose = "the pool" if pools == 1 else "the pools"
     return (
         f"the one instance type of {whose} has no"

@@ -88,7 +88,7 @@ def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
 
 
 def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:
-    """Of a limit of CPUs and one of memory, the one that the other does not let be reached."""
+    """Yield a finding about the limit, of CPUs or of memory, that the other one never lets be reached."""
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"

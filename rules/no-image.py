@@ -94,7 +94,7 @@ def _outdone(term: images.TermImages) -> bool:
 
 
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
-    """Nothing at all is found: said at the only term, else at the list of terms."""
+    """Return the finding that no term finds an image: at the only term, else at the list of terms."""
     first, *others = dead
     field = node_class.ami_terms_node
     spec = node_class.node.get("spec")

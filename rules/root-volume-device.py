@@ -209,7 +209,9 @@ def _is_own(found: images.ImageSet) -> bool:
 
 
 def _added(mappings: Node, index: int, device: str) -> list[Edit]:
-    """The same volume for another device, behind the one that is there; none where it is too small for that."""
+    """Return edits that add the volume for another device behind the one that is there. None are made where the
+    volume is too small for an image.
+    """
     ebs = mappings.items[index].get("ebs")
     plain = ebs.plain() if ebs is not None else None
     written = ebs.get("volumeSize") if ebs is not None else None

@@ -184,7 +184,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
 
 def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
-    """The same for a command that has nothing to say where none of the paths is there: it ends the run then."""
+    """Return the settings for some paths. The run ends where none of the paths is there."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)
 
@@ -227,9 +227,10 @@ def discovered(
 
 
 def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
-    """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
+    """Return what was found, with the text of standard input. The run ends where that text is empty: the command in
+    front of the pipe has failed.
 
-    An editor, which names the file, may well hold an empty one.
+    An editor names the file whose text it pipes: such a text may be empty.
     """
     if found.stdin is None:
         return found
@@ -383,7 +384,9 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """The places at which a manifest cannot be read, and why, with what is not done for it: `not asked for`."""
+    """Return the places at which a manifest cannot be read, each with a sentence. `what` says what is not done for
+    it: `not asked for`.
+    """
     places = []
     for source in found.sources:
         for problem in source.problems:

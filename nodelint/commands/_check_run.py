@@ -117,7 +117,9 @@ def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
 
 
 def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
-    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    """Return the options of the output with where a run writes. With `--fix`, standard output carries the fixed text
+    of standard input.
+    """
     to_stderr = writing and "-" in paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 

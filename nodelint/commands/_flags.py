@@ -156,7 +156,9 @@ class FactFlags(NamedTuple):
 
     @classmethod
     def read(cls, flags: AwsFlags) -> FactFlags:
-        """Those of a command; the rest are settings. Ends the run where they contradict."""
+        """Return the flags about facts of a command; its other flags are settings. End the run where they contradict
+        each other.
+        """
         if flags["live"] and flags["snapshot"]:
             stop("--live and --snapshot cannot be used together: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

@@ -197,7 +197,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
     try:
         file = output or cache.place(home(paths))
-        unwanted = cache.mark(file) if fresh else None
+        unwanted = cache.stamp_of(file) if fresh else None
         return file, unwanted, _old(file, output is not None, fresh)
     except cache.UnusableSnapshot as error:
         stop(*error.messages)

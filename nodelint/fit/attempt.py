@@ -196,7 +196,7 @@ class PoolVerdict(NamedTuple):
         return self.refusal is None
 
     def in_own_labels(self) -> PoolVerdict:
-        """The same, with the labels of instance types as the pool's provider names them."""
+        """Return the verdict with the labels of instance types as the pool's provider names them."""
         if self.refusal is None or not self.pool.is_of_auto_mode:
             return self
         message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")

@@ -86,7 +86,7 @@ def too_few_types(pool: EmptyPool, types: TypeSet) -> PoolRefusal | None:
     key = pool.unmet_among(types)
     if key is None:
         most = 600 if pool.release >= MORE_TYPES else resolution.most_launched
-        key = pool.unmet_among(resolution.cheapest_of(types, most)) if len(types) > most else None
+        key = pool.unmet_among(resolution.prices.cheapest(types, most)) if len(types) > most else None
     if key is None:
         return None
     text = f"minValues requirement is not met for label(s) (label(s)={key})"

@@ -98,7 +98,7 @@ def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
-    """That a static pool launches nothing for a pod that its nodes may hold."""
+    """Return the verdict on a static pool: it launches nothing for a pod that its nodes may hold."""
     pool = found.pool
     at = pool.pool.node.find("spec", "replicas")
     count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"
@@ -108,7 +108,9 @@ def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
 
 
 def _with_image(found: PoolVerdict) -> PoolVerdict:
-    """The same for the types that have an image: the scheduler does not ask for one, and relaxes nothing for it."""
+    """Return the verdict for the types that have an image. The scheduler does not ask for one, and relaxes nothing
+    for it.
+    """
     pool, types = found.pool, found.types & found.pool.resolution.launchable
     if not found.fits or types:
         return found._replace(types=types)

@@ -146,7 +146,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
         if types:
             own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
-            cheapest = pool.resolution.cheapest_type(types)
+            cheapest = pool.resolution.prices.cheapest_type(types)
             name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]
             found.append((cheapest[0] if cheapest is not None else float("inf"), name, line, types))
     if not found:
@@ -195,5 +195,5 @@ def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wante
 
 
 def _cheapest(pool: EmptyPool, types: TypeSet) -> str:
-    cheapest = pool.resolution.cheapest_type(types)
+    cheapest = pool.resolution.prices.cheapest_type(types)
     return cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]

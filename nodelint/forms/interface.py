@@ -173,7 +173,9 @@ class Form(Protocol):
         """The charts of the repository that an object of the form installs."""
 
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-        """The same for charts with these default values, by their absolute path, where no object of YAML says it."""
+        """Yield the installs of charts that no object of YAML states. `charts` are the default values of charts by
+        their absolute path.
+        """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
         """What comes of a folder that a controller applies; None where no object is Karpenter's."""

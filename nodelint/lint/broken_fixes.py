@@ -197,7 +197,9 @@ def why_broken(
 def _why_twins(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
-    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
+    """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
+    None where they do not.
+    """
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):
         if new is not old:

@@ -50,7 +50,7 @@ class View:
         self.folder_files: Sequence[str] = ()
         self.pause: Callable[[], None] = lambda: None
         self.memory: ResultCaches | None = None
-        self.marks: dict[str, Known] = {}
+        self.known_fingerprints: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, autofix.Fixed] = {}
 

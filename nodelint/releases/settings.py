@@ -142,7 +142,7 @@ class StatedSettings:
 
     @cached_property
     def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
-        """The settings that are stated below each folder."""
+        """Return the stated settings below each folder."""
         found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
             for depth in range(len(setting.folders) + 1):

@@ -47,10 +47,10 @@ def explain_text(
     cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
-    """The answer for people: no line is longer than `width`.
+    """Return the answer for people. No line is longer than `width`.
 
-    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool, None for all of them with what pods can use. `style` adds the colours.
+    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown for each
+    pool; None shows all of them with what pods can use. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:
@@ -369,8 +369,10 @@ def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
         yield from wrap(f"{place_line(node)}  {note}", width, "  ")
-    if resolution.ambiguous:
-        others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
+    if resolution.image_mixups.types:
+        others = " or ".join(
+            _image(resolution.images.images[index], False) for index in resolution.image_mixups.possible
+        )
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
             f" ({others}) and then never learns its real memory;"
@@ -399,7 +401,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
     if of_region is not None:
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
-    region = resolution.price_region
+    region = resolution.prices.region
     used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""

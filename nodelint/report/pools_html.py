@@ -220,7 +220,9 @@ def _funnel(resolution: Resolution) -> str:
 def _charts(resolution: Resolution) -> Iterator[str]:
     """The price of each type that is left against its vCPUs and its memory."""
     catalog = resolution.catalog
-    prices = [(price, name) for price, name in resolution.list_prices(resolution.launchable) if price is not None]
+    prices = [
+        (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None
+    ]
     without = len(resolution.launchable) - len(prices)
     vcpus, memory = list[Point](), list[Point]()
     for price, name in prices:
@@ -264,7 +266,7 @@ def _zones(resolution: Resolution) -> str:
 
 def _cheapest(resolution: Resolution) -> Iterator[str]:
     catalog = resolution.catalog
-    prices = sorted((p, name) for p, name in resolution.list_prices(resolution.launchable) if p is not None)
+    prices = sorted((p, name) for p, name in resolution.prices.list_prices(resolution.launchable) if p is not None)
     if not prices:
         return
     rows = "".join(

@@ -37,7 +37,7 @@ def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
 
 
 def triage_json(read: Triage, path: str) -> dict[str, Any]:
-    """The same as plain values."""
+    """Return the causes in a log as plain values for JSON."""
     counts = {verdict: sum(g.verdict == verdict for g in read.groups) for verdict in _HEADS}
     return {
         "version": 1,

@@ -212,7 +212,7 @@ def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
 
 
 def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
-    """The same for a pull request: the verdict first, what is only to be known folded."""
+    """Return the report of an upgrade for a pull request: the verdict first, what is only to be known folded."""
     from nodelint.report.markdown import code, inline
 
     parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(step)}\n" for step in steps(outcome))]
@@ -259,7 +259,7 @@ def _folded(title: str, count: int, body: str) -> str:
 
 
 def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
-    """The same as plain values, with all places and all changes."""
+    """Return the report of an upgrade as plain values for JSON, with all places and all changes."""
     route = outcome.route
     return {
         "version": 1,

@@ -256,7 +256,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
 
 
 def _read_values(path: str) -> str:
-    """The text of a file without an object, which may hold values; else nothing."""
+    """Return the text of a file if it may hold values of a chart: no Kubernetes object stands in it. Else return an
+    empty text.
+    """
     try:
         data = gate.read_listed(path, _LARGEST)
     except OSError:

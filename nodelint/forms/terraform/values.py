@@ -137,7 +137,7 @@ class TerraformModule:
 
     @property
     def declared(self) -> Iterator[tuple[str, str]]:
-        """Its locals and variables, each as the word in front and the name."""
+        """Return the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
         yield from self._declared()
         yield from (("var", block.names[0]) for block in self._variable_blocks())
 
