@@ -34,7 +34,8 @@ GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  
 
 
 def closing_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line for line in done.stdout.splitlines() if line.startswith(("Not re", "Rendered", "All good", "No findings"))]
+    starts = ("Not re", "Rendered", "All good", "No findings")
+    return [line for line in done.stdout.splitlines() if line.startswith(starts)]
 
 
 OVERLAY = {
