@@ -1,4 +1,4 @@
-"""What a problem of the schema is, how it is put into words, and what counts as equal or near."""
+"""A problem of the schema and its message."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
     before = old.region(name) if old is not None else None
     if old is None or before is None:
         return None
-    # The same account has to be asked: another one has other images and subnets.
+    # The same account must be asked: another one has other images and subnets.
     account = ask(()).region.account
     if account != before.account:
         return None
@@ -118,7 +118,7 @@ def region_of(account: aws.Account, settings: Settings) -> str:
     """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
-        stop("no AWS region is known; name it by --region, by `region` in nodelint.yaml, or by AWS_REGION")
+        stop("no AWS region is known; set --region, `region` in nodelint.yaml, or AWS_REGION")
     return named
 
 

@@ -1,4 +1,4 @@
-"""What the commands that judge manifests begin with: read them, with what they refer to and what is known of AWS."""
+"""Read manifests, references and facts, for the commands that judge manifests."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _LISTED = 20
 _EXIT = """
 \b
 Exit codes:
-  0  everything was answered, prices aside
+  0  AWS answered everything (prices may be missing)
   2  wrong usage or configuration, or a file that could not be read or written
   3  an error in nodelint itself
   4  something was not answered, and trying again may help
@@ -87,7 +87,7 @@ def command(
     print_policy: bool,
     **flags: Unpack[RefreshFlags],
 ) -> None:
-    """Ask AWS for the facts that the manifests need: images, instance types, subnets, prices and the like.
+    """Ask AWS for the facts that the manifests need: for example images, subnets and prices.
 
     `nodelint check` and `nodelint explain` then use the answers offline. Answers in the cache expire; a file
     that --output writes does not. nodelint changes nothing in AWS.
@@ -302,7 +302,7 @@ def _end(
         aliases = printable(", ".join(f"`{alias}`" for alias in unnamed))
         echo(f"Not asked: the images of {aliases}, which depend on the Kubernetes version; pass --kubernetes-version")
     if file is None:
-        echo("Nothing was written: nothing new is known.")
+        echo("Nothing was written: there are no new facts.")
     else:
         echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
     failures = [

@@ -134,7 +134,7 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
 
 def read_kept(path: str, region: str | None = None) -> Snapshot:
     """The cached snapshot of a file, as `read` reads it. Raises Unusable, which says how to make it anew."""
-    return read(path, "; `nodelint refresh --fresh` makes it anew", region)
+    return read(path, "; `nodelint refresh --fresh` replaces it", region)
 
 
 def check_ours(path: str) -> None:

@@ -11,6 +11,7 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
 from nodelint.fit.pods import Daemon, Pod, add_requests
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -25,7 +26,9 @@ from nodelint.model.requirement import Requirement, Requirements, normalize, wel
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
+    from nodelint.karpenter.controller import ControllerProblem
     from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
@@ -115,6 +118,11 @@ class EmptyPool:
     def name(self) -> str:
         """Return the name of the pool, or the placeholder in its place."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
+
+    @cached_property
+    def blocker(self) -> tuple[Object, ControllerProblem] | None:
+        """Return the pool or class with which nothing is launched, and why. None if nothing speaks against both."""
+        return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
 
     @property
     def is_of_auto_mode(self) -> bool:

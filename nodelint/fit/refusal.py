@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.fit.lacking import Explanation
     from nodelint.karpenter.resolve.node_size import Resources
 
-    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static"]
+    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static", "not-ready"]
 
 
 MORE_TYPES = Version(1, 7, 0)

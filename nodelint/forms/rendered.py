@@ -1,4 +1,4 @@
-"""A built object: what the cluster gets of some files, with the place where each of its values is written."""
+"""A rendered text with its objects, and the place in the files of each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the clusters get of a repository's files: built objects, and where each of their values is written.
+"""The objects that clusters get from the files of a repository, with the place of each value.
 
 Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
 chart, an overlay or a module is what the others are told. It is the only caller of forms that renders.

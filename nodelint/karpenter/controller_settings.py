@@ -34,7 +34,7 @@ MENTIONS = INSTALLING
 _OF_CONTAINER = ("env", "envFrom", "extraVolumeMounts", "image", "resources", "sidecarContainer")
 _GATES = ("featureGates", "awsFeatureGates")
 _FORMER = {
-    "aws": "its settings stand below `settings` itself",
+    "aws": "its settings belong directly below `settings`",
     "assumeRoleARN": "Karpenter assumes no role since 1.0: give its service account the role",
     "assumeRoleDuration": "Karpenter assumes no role since 1.0: give its service account the role",
     "defaultInstanceProfile": "set `role` or `instanceProfile` in the EC2NodeClass",

@@ -1,4 +1,4 @@
-"""The laws that every rule keeps, nodelint's and a team's own, tried over the examples of the rule's page.
+"""Checks that every rule must pass, of nodelint and of a team, run on the examples of its page.
 
 A law is a function that yields what differs from it for one pair of a bad and a good example; the first line of its
 docstring is the law as a person reads it. Only `nodelint test-rules` and the tests load this module.

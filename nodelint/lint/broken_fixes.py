@@ -151,7 +151,7 @@ def choose_compatible(
             refused[mark_fix(result)] = (result, f"it changes {beyond[0]} too, which was not named")
             continue
         if [span for span in spans if not span.source.whole]:
-            refused[mark_fix(result)] = (result, "the file is too long to be written anew")
+            refused[mark_fix(result)] = (result, "the file is too long to rewrite")
             continue
         if not any(map(taken.touches, spans)):
             chosen.append(result)

@@ -87,7 +87,7 @@ class Converted:
     def map_back(self, results: Iterable[Result]) -> list[Result]:
         """Findings about converted objects as findings about the files; without those about what conversion adds.
 
-        They have no edits and suggest none: the object has to be converted first.
+        They have no edits and suggest none: the object must be converted first.
         """
         was = {id(now): old for now, old in self.pairs}
         found = []

@@ -152,7 +152,7 @@ class ResultCache:
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
+        """A source's text has changed: what is said of it is somewhere else now, or must be said anew."""
         for key, cached in list(self._said.items()):
             if cached.results and not _move_results(cached, moved):
                 del self._said[key]

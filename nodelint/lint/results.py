@@ -159,7 +159,7 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
     """Drop practice findings for objects of a removed API.
 
-    Such an object has to be converted first, and the rules then judge the converted object. The first finding that
+    Such an object must be converted first, and the rules then judge the converted object. The first finding that
     asks for the conversion counts the dropped findings in its note.
     """
     first, unserved = None, set[int]()

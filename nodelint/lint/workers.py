@@ -1,6 +1,6 @@
 """Objects shared among processes: each judges a part of them, with all that was read before in its memory.
 
-A process is a copy of this one (fork), so that only what it says has to be sent back. Rules, objects, sources and
+A process is a copy of this one (fork), so that only what it says must be sent back. Rules, objects, sources and
 nodes are named by their place in what both have, and are the same ones again here.
 """
 

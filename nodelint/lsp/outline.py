@@ -181,7 +181,7 @@ def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level]
     read = _read(line.start, head)
     if read.key is not None:
         if read.value == len(head) and not head.endswith((" ", "\t")):
-            return None  # right behind the colon, from which a value has to be parted
+            return None  # right behind the colon, from which a value must be parted
         _push(stack, read, current)
         value = head[read.value :]
         if value[:1] in ("[", "{"):

@@ -1,4 +1,4 @@
-"""Open texts of one configuration and repository, and what can be said of them."""
+"""Open texts of one configuration and repository, and the answers about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the folders and names of a repository's files say of the cluster that they are for."""
+"""Clusters and environments that the folders and file names of a repository suggest."""
 
 from __future__ import annotations
 

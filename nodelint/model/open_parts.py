@@ -1,4 +1,4 @@
-"""The parts of an object on which template code decides that is not worked out; all else of it is known."""
+"""The parts of an object that depend on template code which nodelint does not evaluate."""
 
 from __future__ import annotations
 

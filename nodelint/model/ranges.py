@@ -1,4 +1,4 @@
-"""Ranges of Karpenter's releases, as a user writes them, and where in them anything changes."""
+"""Ranges of Karpenter's releases, and the releases in them at which results can change."""
 
 from __future__ import annotations
 

@@ -385,6 +385,6 @@ def _value_at_path(value: Any, path: Path) -> Any:
     """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):
-            raise Unhashable(path[:number], "a placeholder, whose value is not known here")
+            raise Unhashable(path[:number], "a placeholder with an unknown value")
         value = value.get(step, {}) if isinstance(value, dict) else {}
     return value

@@ -1,4 +1,4 @@
-"""A plan for people: the gravest first, a block for each cause, and the headline last, where a terminal ends."""
+"""A plan as text: the most severe changes first, one block for each cause, and the headline last."""
 
 from __future__ import annotations
 

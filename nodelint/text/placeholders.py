@@ -1,4 +1,4 @@
-"""What stands in a manifest for a value that is filled in later, and template code around it.
+"""Placeholders for values that are filled in later, and the template code around them.
 
 Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
 `{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or

@@ -1,4 +1,4 @@
-"""What stands beside NodePool and EC2NodeClass: pods, other kinds of Karpenter's, IAM policies."""
+"""Objects of an upgrade other than NodePool and EC2NodeClass: pods, other kinds of Karpenter, IAM policies."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_what_is_behind_a_limit_is_said(
         re.search(r"3 of 6 .* are not judged: 3 are the most|more than 3 ", g["reason"]) for g in gaps
     )
     done = nodelint("check", "--fail-on-unjudged", cwd=tmp_path / "new")
-    assert done.returncode == 1 and "not all is judged" in done.stderr
+    assert done.returncode == 1 and "not everything was judged" in done.stderr
     assert "All good" not in done.stdout and gaps[0]["reason"] in done.stdout
     planned = nodelint("plan", "--old", "old", "new")
     assert planned.returncode == 1

@@ -122,7 +122,7 @@ def check_texts(value: YamlTree | None) -> YamlTree | None:
     """A mapping that holds texts and nothing else. Raises `BuildError`."""
     for name, field in value.fields.items() if value is not None else ():
         if not isinstance(field.value.value, str):
-            raise BuildError(field.value.at, f"`{name}` has to be a text; put it in quotes")
+            raise BuildError(field.value.at, f"`{name}` must be a text; put it in quotes")
     return value
 
 
@@ -160,5 +160,5 @@ def _find_wrong_type(name: str, value: YamlTree) -> BuildError | None:
     wanted = "sequence" if name in _LISTS else "mapping" if name in _MAPPINGS else "scalar"
     if value.kind != wanted or (wanted == "scalar" and not isinstance(value.value, str)):
         what = {"sequence": "a list", "mapping": "a mapping", "scalar": "a text"}[wanted]
-        return BuildError(value.at, f"`{name}` has to be {what}")
+        return BuildError(value.at, f"`{name}` must be {what}")
     return None

@@ -124,7 +124,7 @@ def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_i
     """A JSON6902 patch on all that its target selects. Raises `BuildError`."""
     text = patch.text
     if (start := _first_character(text)) == "[" and not _is_json_text(text):
-        raise BuildError(patch.at, f"what begins with `{start}` has to be JSON")
+        raise BuildError(patch.at, f"what begins with `{start}` must be JSON")
     value = text.read_json()
     if value is None:
         raise BuildError(patch.at, "the patch is empty")

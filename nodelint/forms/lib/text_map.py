@@ -1,4 +1,4 @@
-"""Templates with values filled in, and where each character of the result is from, so that findings are led back."""
+"""Rendered templates, with the origin of each character, so that findings point to the files."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class TemplateEvaluator(ABC):
         return value
 
     def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
-        """What a call gives; of a choice, only what is chosen has to be known."""
+        """What a call gives; of a choice, only what is chosen must be known."""
         if name in ("and", "or"):
             found: object = None
             for arg in args:
