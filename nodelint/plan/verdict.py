@@ -159,7 +159,9 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
     if drift.covered == "none":
         return [], NONE
     reasons = [
-        Reason("RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change)
+        Reason(
+            "RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change, of_files=drift.of_files
+        )
         for node in drift.lines
         if (change := _requirement_change(sides, node))
     ]
