@@ -221,8 +221,6 @@ def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
 
 
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
-    launchable = len(resolution.launchable)
-    candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
     never = list(_say_never(resolution, total, width))
