@@ -143,15 +143,14 @@ def test_the_gate_of_overlays(nodelint: Run, tmp_path: Path, gate: str, found: d
 @pytest.mark.parametrize("gate", [None, "true", "false"])
 def test_the_gate_of_spot_nodes_that_replace_others(nodelint: Run, tmp_path: Path, gate: str | None) -> None:
     spot = "key: karpenter.sh/capacity-type, operator: In, values: [spot]"
-    types = (
-        "key: node.kubernetes.io/instance-type, operator: In, values: [m6i.large, m7i.large, c6i.large, c7i.large]"
-    )
-    (tmp_path / "pool.yaml").write_text(nodepool(spot, types), encoding="utf-8")
+    family = "key: karpenter.k8s.aws/instance-family, operator: In, values: [m6i, m7i]"
+    size = "key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge, 2xlarge, 4xlarge]"
+    (tmp_path / "pool.yaml").write_text(nodepool(spot, family, size), encoding="utf-8")
     stated = "{}" if gate is None else f"{{featureGates: {{spotToSpotConsolidation: {gate}}}}}"
     (tmp_path / "release.yaml").write_text(helm_release(stated))
     output = " ".join(nodelint("check", "--select", "few-spot-types").stdout.split())
     assert ("replaces no spot node" in output) == (gate == "true")
-    assert ("4 instance types for spot" in output) == (gate != "true")
+    assert ("8 instance types for spot" in output) == (gate != "true")
 
 
 @pytest.mark.parametrize("gate", [None, "true", "false"])
