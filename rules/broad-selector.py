@@ -206,7 +206,7 @@ def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
-    """Subnets or groups of several VPCs."""
+    """Return a finding about subnets or security groups of several VPCs."""
     vpcs = _vpcs(finds)
     if len(vpcs) < 2:
         return []
@@ -240,7 +240,7 @@ def _strangers(
 
 
 def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
-    """Several groups with the tag of one cluster."""
+    """Return a finding about several security groups with the tag of one cluster."""
     named = [name for group in groups.known for name in group.clusters]
     cluster = next((name for name in named if named.count(name) > 1), None)
     if cluster is None:

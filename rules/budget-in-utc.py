@@ -37,9 +37,7 @@ from nodelint.api import (
     NodePool,
     budgets,
     fixes,
-    keys,
     messages,
-    pool_requirements,
     rule,
     selectors,
 )
@@ -70,14 +68,15 @@ def check(pool: NodePool, context: Context) -> Findings:
         budget = budgets.of_entry(entry)
         if budget is None or budget.schedule is None or len(budget.schedule.hours) == 24:
             continue
-        region = _region(pool)
+        zones = selectors.region_of_zones(pool)
+        region = zones[0] if zones is not None else None
         local = budgets.local_hours(budget, region) if region is not None else None
         if local is not None and local[0][:2] in MORNING:
             continue
         schedule = entry.get("schedule")
         assert schedule is not None
         when = budgets.describe_times(budget, budgets.typical_of(budget))
-        there = f"{when} is {local[0]} in {region}" if local is not None else f"in force {when}"
+        there = f"{when} is {local[0]} in {region}" if local is not None else f"active {when}"
         yield Finding(
             at=fixes.visible_node(schedule),
             message=messages.first_fitting(
@@ -97,12 +96,3 @@ def _is_thought_of(node: Node) -> bool:
         begin = max(text.rfind("\n", 0, begin), 0)
     end = text.find("\n", node.end)
     return "utc" in text[begin : end if end >= 0 else len(text)].lower()
-
-
-def _region(pool: NodePool) -> str | None:
-    """The one region that the zones of a pool are in."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
-    if item is None or item.operator != "In" or not item.known:
-        return None
-    regions = {selectors.region_of(text) for text in item.texts}
-    return regions.pop() if len(regions) == 1 else None

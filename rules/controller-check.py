@@ -199,7 +199,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
 
 
 def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
-    """The values that may have been meant."""
+    """Return the values that may have been meant."""
     found = [
         Suggestion(f"{choice.name}: `{choice.value}`", changes)
         for choice in problem.choices
@@ -275,7 +275,7 @@ def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
 
 
 def _split(obj: Object, problem: controller.ControllerProblem) -> list[Edit]:
-    """Several values that are written as one, with commas in between, as values of their own."""
+    """Return edits that write values which stand in one text with commas as values of their own."""
     for line in obj.requirements if isinstance(obj, NodePool) else ():
         if any(value.node is problem.node for value in line.values):
             return fixes.split_values(line.values_node)

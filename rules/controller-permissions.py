@@ -385,7 +385,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
-    """Roles of the controller to which only policies of AWS are attached."""
+    """Yield a finding for roles of the controller to which only policies of AWS are attached."""
     blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         if not _ACCOUNT.search(block.text):
@@ -412,7 +412,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """The policies that a file holds, or that a Terraform file reads by name: what they lack."""
+    """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
     yield from _check_policy(source, iam_statements.list_statements(source), None, context)
     own = {os.path.abspath(file.path) for file in context.run_files.files_of_run}
     for at, policy in iam_statements.named_policies(source):
@@ -423,7 +423,7 @@ def _check_written(source: Source, context: Context) -> Findings:
 def _check_policy(
     source: Source, written: "Sequence[iam_statements.Statement]", at: Span | None, context: Context
 ) -> Findings:
-    """What a policy of the controller does not allow; `at` names it, None where its text is in the file itself."""
+    """Yield what a policy of the controller does not allow; `at` is None where its text is in the file itself."""
     launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
     if not launching or any("*" in (statement.actions or ()) for statement in launching):
         return

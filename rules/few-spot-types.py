@@ -4,8 +4,8 @@ EC2 interrupts spot nodes less often if it can choose among more instance types.
 
 If the files turn the feature gate SpotToSpotConsolidation on, which is off by default, Karpenter replaces a spot node
 by a cheaper one only if it can choose among at least 15 cheaper instance types. Otherwise EC2 would soon interrupt
-the new node. If the pool allows fewer types, Karpenter keeps each node until the node is empty, expires, drifts or can
-be merged with others.
+the new node. If the pool allows fewer types, Karpenter keeps each node until the node is empty, expires, drifts or
+can be merged with others.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -289,10 +289,10 @@ def _installs(resolution: resolve.Resolution, variant: str) -> bool:
 
 
 def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Context) -> Findings:
-    """A standard image that is chosen by name or parameter is taken for GPU types too.
+    """Yield a finding for a standard image that is chosen by name or parameter: Karpenter takes it for GPU types too.
 
-    It is reported for pools that are meant for GPUs, where a workload that asks for them fits such pools alone, and
-    for arm64: that g5g has one is easily overlooked.
+    It is reported for pools that are meant for GPUs, where a workload that asks for GPUs fits such pools alone, and
+    for arm64: that g5g has a GPU is easily overlooked.
     """
     if fixes.doubts(resolution):
         return

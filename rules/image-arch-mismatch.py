@@ -102,7 +102,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
-    """An unknown image may be of any architecture; that matters where the pool leaves several."""
+    """Yield a skip for an image of unknown architecture, where the pool leaves several architectures."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
@@ -167,7 +167,10 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
 
 
 def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
-    """An alias in the place of names and parameters of one architecture's images: it has one for each."""
+    """Return suggestions to replace names and parameters of one architecture's images by an alias.
+
+    An alias has an image for each architecture.
+    """
     if resolution.node_class is None or resolution.images.alias is not None:
         return []
     try:
@@ -193,7 +196,7 @@ def _moved(
 
 
 def _terms(resolution: resolve.Resolution) -> list[Also]:
-    """What the class finds, each term once."""
+    """Return what the class finds, with a place for each term."""
     found: dict[int, Also] = {}
     for image in resolution.images.known:
         same = [i for i in resolution.images.known if i.at is image.at]

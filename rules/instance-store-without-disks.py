@@ -99,7 +99,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 Also(fixes.place(pool), f"allows {messages.counted(n, 'type')}")
                 for pool, n in zip(pools, counts, strict=True)
             ],
-            help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
+            help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, for example `m6id`",
         )
 
 
@@ -134,7 +134,7 @@ def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _describe_lack(types: int, pools: int) -> str:
-    """That none of the instance types has any, also where there is one."""
+    """Return the message that none of the instance types has an instance store."""
     whose = "the pool" if pools == 1 else "the pools"
     return (
         f"the one instance type of {whose} has no"

@@ -97,7 +97,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
-    """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
+    """Return a suggestion to replace ids by the newest alias of the class's family, and to let nodes expire."""
     field = node_class.ami_terms_node
     family = next(
         (family for family in images.families() if images.ami_family_of(family) == node_class.ami_family), None

@@ -94,7 +94,7 @@ def _outdone(term: images.TermImages) -> bool:
 
 
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
-    """Nothing at all is found: said at the only term, else at the list of terms."""
+    """Return the finding that no term finds an image: at the only term, else at the list of terms."""
     first, *others = dead
     field = node_class.ami_terms_node
     spec = node_class.node.get("spec")
@@ -189,8 +189,8 @@ def _hint(term: images.TermImages, context: Context) -> str:
         return "use a parameter that holds an image id, `ami-…`"
     owners = term.question.owners if term.question is not None else ()
     if owners == questions.DEFAULT_OWNERS:
-        return f"nodelint searched your own images and Amazon's in {region}: set `owner` if another account owns "
-        "the image"
+        searched = f"nodelint searched your own images and Amazon's in {region}"
+        return f"{searched}: set `owner` if another account owns the image"
     if owners:
         return f"nodelint searched only images of the owner {owners[0]} in {region}"
     return f"nodelint searched only {region}"

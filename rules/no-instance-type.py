@@ -174,7 +174,7 @@ def _clash(pool: NodePool, context: Context) -> Findings:
 
 
 def _elsewhere(resolution: resolve.Resolution) -> Findings:
-    """Zones of which none lies in a region that is asked for beside them."""
+    """Yield a finding for zones of which none lies in a region that is asked for beside them."""
     zones, regions = resolution.folded.get(keys.ZONE), resolution.folded.get(keys.REGION)
     if zones.complement or not zones.values or keys.REGION not in resolution.folded:
         return
@@ -408,16 +408,16 @@ def _render_effect(line: resolve.LineEffect, most: int) -> str:
 
 
 def _check_regions(pool: NodePool, context: Context) -> Findings:
-    if pool.foreign:
+    own_zones = selectors.region_of_zones(pool)
+    if pool.foreign or pool.partial or own_zones is None:
         return
-    region, zones = _region(pool)
-    if region is None or zones is None:
-        return
+    region, zones = own_zones
     for other in context.cluster_pools(pool):
-        another, its_zones = _region(other)
+        of_other = None if other.partial else selectors.region_of_zones(other)
         # Told once, of the pool that comes first.
-        if another is None or its_zones is None or another == region or not _is_first(pool, other, context):
+        if of_other is None or of_other[0] == region or not _is_first(pool, other, context):
             continue
+        another, its_zones = of_other
         own, theirs = _subnets(pool, context), _subnets(other, context)
         if own is not None and own == theirs:
             yield Finding(
@@ -429,15 +429,6 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
                 help="use zones of the cluster's region in both",
             )
             return
-
-
-def _region(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
-    """The one region of the zones that a pool asks for."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
-    if item is None or item.operator != "In" or not item.known or pool.partial:
-        return None, None
-    regions = {selectors.region_of(text) for text in item.texts}
-    return (regions.pop(), item) if len(regions) == 1 else (None, None)
 
 
 def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:

@@ -337,7 +337,7 @@ def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
 
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
-    """Roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
+    """Yield a finding for roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
     # Words alone are found quickly, and most runs have none of them.
     if not any(context.run_files.is_in_files(word, around=True) for word in ("mapRoles", "aws_auth_roles")):
         return

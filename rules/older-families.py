@@ -40,7 +40,7 @@ from nodelint.api import (
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
-    options={"generations": "how many generations behind the newest of its kind a family has to be"},
+    options={"generations": "a family is reported if it is this many generations older than the newest"},
     subject="instance types",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
 )
@@ -70,7 +70,7 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
 
 
 def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
-    """For each family that is so far behind, the types of its category and architecture that are newer."""
+    """Return for each family that is so far behind the newer types of its category and architecture."""
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
     plain = types.all_types - resolve.special(types) - labels.flex_types(types)

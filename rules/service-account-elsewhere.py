@@ -194,7 +194,9 @@ def _find_in_yaml(file: Source) -> Iterator[_Grant]:
 
 
 def _of_nodes(given: Node | None, *keys: tuple[str, ...]) -> Iterator[_Grant]:
-    """The grant that a mapping makes, by the keys of its namespace and of its name; none for other controllers."""
+    """Yield the grant that a mapping makes, by the keys of its namespace and of its name. Nothing for other
+    controllers.
+    """
     if given is None:
         return
     nodes = [next((node for key in names if (node := given.get(key)) is not None), None) for names in keys]

@@ -77,7 +77,7 @@ GENERATION = "karpenter.k8s.aws/instance-generation"
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     image_set, by_image = resolution.images, resolution.types_by_image
-    taken = [index for index, types in enumerate(by_image) if types & resolution.ambiguous]
+    taken = [index for index, types in enumerate(by_image) if types & resolution.image_mixups.types]
     if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
         return
     unsure = fixes.doubts(
@@ -87,7 +87,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield unsure[0].skip(f"whether nodes match only one image of `{image_set.alias.family}`: ")
         return
     main = max(taken, key=lambda index: len(by_image[index]))
-    matching = [image_set.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
+    matching = [
+        image_set.images[index] for index in (main, *(i for i in resolution.image_mixups.possible if i != main))
+    ]
     known = not fixes.doubts(resolution)
     matches = f"`{_example(resolution, by_image[main])}` matches" if known else "the types of this pool match"
     release = releases.fixed_for(DEFECT, context.karpenter)
@@ -146,7 +148,7 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
 
     Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
     """
-    wanted = resolution.requirements_for(main)
+    wanted = resolution.image_mixups.requirements_for(main)
     if wanted is None:
         mixed = all(
             resolution.catalog.having(key) & resolution.types_by_image[main]
@@ -180,7 +182,7 @@ def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
 
 
 def _left(resolution: resolve.Resolution, types: TypeSet, wanted: list[fixes.Wanted]) -> TypeSet:
-    """What requirements leave of a set of types."""
+    """Return what requirements leave of a set of types."""
     for key, operator, values in wanted:
         types &= resolution.catalog.select(requirement.Requirement.parse(key, operator, values))
     return types

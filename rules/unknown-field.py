@@ -271,7 +271,7 @@ def _remove_toleration_fields(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A selector term with a list `ids` becomes a term for each."""
+    """Return edits that turn a selector term with a list `ids` into one term for each id."""
     term = problem.node.parent
     value = term.get("ids") if term is not None and problem.node.value == "ids" else None
     if term is None or value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:

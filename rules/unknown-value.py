@@ -191,7 +191,7 @@ def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manif
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:
-    """A requirement that no type meets, taken out."""
+    """Return suggestions to remove a requirement that no type meets."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []
     return [Suggestion("remove the requirement", changes)] if changes else []
@@ -203,7 +203,7 @@ def _message(
     near: str | None,
     others: Sequence[manifest.Value],
 ) -> str:
-    """What no type has, with what was probably meant."""
+    """Return the message that no type has a value, with the value that was probably meant."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
     if near is not None and text.strip() == near and text != near:
@@ -222,7 +222,9 @@ def _message(
 
 
 def _split(item: pool_requirements.PoolRequirement, text: str, context: Context) -> list[Edit]:
-    """Several values that are written as one, `c,m,r`, as values of their own; none unless types may have each."""
+    """Return edits that write values which stand in one text, `c,m,r`, as values of their own. There are none unless
+    types may have each value.
+    """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 1 or not all(parts) or labels.slips_among(item.key, parts, context.catalog):
         return []

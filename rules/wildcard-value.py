@@ -173,9 +173,10 @@ def _one_family(text: str, key: str, known: Collection[str]) -> list[str]:
 
 
 def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, list[str]] | None:
-    """The label and values that say what patterns of instance types mean: `m5.*` is the family m5, `*.large` a size.
+    """Return the label and the values that say what patterns of instance types mean: `m5.*` is the family m5,
+    `*.large` a size.
 
-    None where a value is a single type, or the list asks for a number of values.
+    None where a value is a single type, or the list has a minValues.
     """
     if key != keys.INSTANCE_TYPE or line.min_values is not None:
         return None

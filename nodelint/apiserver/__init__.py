@@ -135,7 +135,9 @@ def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[Sch
 
 
 def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
-    """Yield why the API server refuses an object, but for fields that it drops: of no release, or of another one."""
+    """Yield why the API server refuses an object. Fields that it drops, because no release or another one has them,
+    are left out.
+    """
     for problem in check_as_stored(obj, release, schemas):
         if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
             yield problem
@@ -174,7 +176,7 @@ def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProble
     shape = schemas.shape(obj.kind, obj.version, release) if obj.group == group else None
     until = shape.window.until if shape is not None else None
     if until is not None:
-        message = f"`{obj.api_version}` is gone since Karpenter {until}, the target is {release}"
+        message = f"`{obj.api_version}` was removed in Karpenter {until}, the target is {release}"
     else:
         meant = " or ".join(f"{group}/{v}" for v in served)
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"

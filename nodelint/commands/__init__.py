@@ -1,4 +1,5 @@
-"""What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
+"""Code that the commands share. Each is a module beside this one, named as the command is and imported when it is
+called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
 `nodelint check PATHS` runs without it (see `commands._fast_argv`).
@@ -132,13 +133,13 @@ class ending:
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
         if isinstance(error, BudgetSpent):  # nothing can be said of the rest
-            stop(f"not all is judged: {error}", code=FOUND)
+            stop(f"not everything was judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
         if RUN.has_left_out and (error is None or isinstance(error, SystemExit)):
-            say(f"not all is judged: {RUN.late_reason}")
+            say(f"not everything was judged: {RUN.late_reason}")
             if error is None or error.code in (None, CLEAN):
                 sys.exit(FOUND)
 
@@ -163,7 +164,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
     if isolated and path is not None:
-        stop("--isolated and --config exclude each other: one reads no configuration")
+        stop("--isolated and --config cannot be used together: one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:
@@ -183,7 +184,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
 
 def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
-    """The same for a command that has nothing to say where none of the paths is there: it ends the run then."""
+    """Return the settings for some paths. The run ends where none of the paths is there."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)
 
@@ -226,9 +227,10 @@ def discovered(
 
 
 def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
-    """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
+    """Return what was found, with the text of standard input. The run ends where that text is empty: the command in
+    front of the pipe has failed.
 
-    An editor, which names the file, may well hold an empty one.
+    An editor names the file whose text it pipes: such a text may be empty.
     """
     if found.stdin is None:
         return found
@@ -382,7 +384,9 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """The places at which a manifest cannot be read, and why, with what is not done for it: `not asked for`."""
+    """Return the places at which a manifest cannot be read, each with a sentence. `what` says what is not done for
+    it: `not asked for`.
+    """
     places = []
     for source in found.sources:
         for problem in source.problems:

@@ -112,12 +112,14 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet and --verbose exclude each other")
+        stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
 def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
-    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    """Return the options of the output with where a run writes. With `--fix`, standard output carries the fixed text
+    of standard input.
+    """
     to_stderr = writing and "-" in paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 
@@ -193,7 +195,7 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
-    """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
+    """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed)
@@ -313,17 +315,20 @@ def _tell(
     run: _Run, report: Report, ready: Judging, applied: Sequence[Result], refused: Sequence[tuple[Result, str]]
 ) -> None:
     from nodelint.commands._facts import basis
+    from nodelint.lint.workloads import find_repository_around
     from nodelint.report.run_info import Run
 
     say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     rests_on = basis(ready.target.facts, ready.file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
+    about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    """End with the exit code that a report asks for, after what must be said on standard error."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
@@ -352,7 +357,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
     text = gaps_text(report, _unread(run, report))
     if text:
-        say(f"not all is judged: {text}")
+        say(f"not everything was judged: {text}")
     return bool(text)
 
 

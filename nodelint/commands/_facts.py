@@ -101,7 +101,7 @@ def home(paths: Sequence[str]) -> str:
 
 
 def basis(facts: AwsFacts, path: str | None) -> Basis:
-    """What the run rests on, for its report."""
+    """Return what the run rests on, for its report."""
     from nodelint.report.run_info import Basis, SnapshotSummary
 
     catalog = facts.catalog

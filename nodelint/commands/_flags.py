@@ -1,4 +1,4 @@
-"""What the options of the commands give, group by group, as click hands it over: `**flags: Unpack[...]`.
+"""Options of the commands by group, as click passes them: `**flags: Unpack[...]`.
 
 Each group of options has its keys here; a test holds every command's options to them. A flag that was not given is
 None, False or empty, and what is None is left to the configuration (`commands.settings_of`).
@@ -156,7 +156,9 @@ class FactFlags(NamedTuple):
 
     @classmethod
     def read(cls, flags: AwsFlags) -> FactFlags:
-        """Those of a command; the rest are settings. Ends the run where they contradict."""
+        """Return the flags about facts of a command; its other flags are settings. End the run where they contradict
+        each other.
+        """
         if flags["live"] and flags["snapshot"]:
-            stop("--live and --snapshot exclude each other: one asks AWS, the other does not")
+            stop("--live and --snapshot cannot be used together: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

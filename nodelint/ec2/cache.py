@@ -65,7 +65,7 @@ def place(folder: str) -> str:
 
 
 def find_cached(folder: str) -> str | None:
-    """The file of `place` where there is one."""
+    """Return the file of `place` where there is one."""
     # Whoever has never asked AWS does not pay for the hash.
     if not os.path.isdir(_home()):
         return None
@@ -134,7 +134,7 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
 
 def read_kept(path: str, region: str | None = None) -> Snapshot:
     """The cached snapshot of a file, as `read` reads it. Raises Unusable, which says how to make it anew."""
-    return read(path, "; `nodelint refresh --fresh` makes it anew", region)
+    return read(path, "; `nodelint refresh --fresh` replaces it", region)
 
 
 def check_ours(path: str) -> None:
@@ -167,8 +167,8 @@ def write(path: str, snapshot: Snapshot) -> None:
         raise UnusableSnapshot(f"{path}: not written: {error_reason(error)}") from error
 
 
-def mark(path: str) -> object:
-    """What changes when a file is written anew; None where there is none."""
+def stamp_of(path: str) -> object:
+    """Return a value that changes when a file is written again. None where the file does not exist."""
     try:
         about = os.stat(path)
     except OSError:
@@ -187,7 +187,7 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
         # Names of images and ids of subnets are nobody else's business.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with _Locked(os.path.dirname(path)):
-            there = mark(path)
+            there = stamp_of(path)
             snapshot = None if there is None or there == unwanted else read_kept(path)
             for reply in replies:
                 snapshot = with_reply(snapshot, reply, now, nodelint)

@@ -90,7 +90,7 @@ class Catalog:
 
     @classmethod
     def bundled(cls) -> Catalog:
-        """The catalogue that comes with nodelint; read once."""
+        """Return the catalogue that comes with nodelint; read once."""
         return _bundled()
 
     @classmethod
@@ -136,12 +136,12 @@ class Catalog:
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     def with_prices(self, prices: RegionPrices) -> Catalog:
-        """The same types with the prices that a region answered."""
+        """Return a catalogue of the same types with the prices that a region answered."""
         return Catalog(self._snapshot, self._version, self._windows_build, self._written, prices)
 
     @property
     def version(self) -> Version:
-        """The release whose view this is."""
+        """Return the release whose view this is."""
         return self._version
 
     @property
@@ -166,12 +166,12 @@ class Catalog:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all types, sorted."""
+        """Return the names of all types, sorted."""
         return self._names
 
     @property
     def all_types(self) -> TypeSet:
-        """The set of all types."""
+        """Return the set of all types."""
         return self._all
 
     @property
@@ -189,7 +189,7 @@ class Catalog:
         return name in self._positions()
 
     def place(self, name: str) -> int | None:
-        """Where a type stands in the order of names; None where there is no such type."""
+        """Return the position of a type in the order of names. None where there is no such type."""
         return self._positions().get(name)
 
     def only(self, name: str) -> TypeSet:
@@ -198,11 +198,11 @@ class Catalog:
         return NONE if position is None else TypeSet.from_positions((position,))
 
     def names_in(self, types: TypeSet) -> list[str]:
-        """The names of a set's types, sorted."""
+        """Return the names of a set's types, sorted."""
         return types.select(self._names)
 
     def iterate_names(self, types: TypeSet) -> Iterator[str]:
-        """The same one by one, for a caller that may stop early."""
+        """Yield the names of a set's types one by one, for a caller that may stop early."""
         return types.iterate_names(self._names)
 
     def starting_with(self, prefix: str) -> TypeSet:

@@ -63,7 +63,7 @@ def subnet_question(term: SelectorTerm) -> Question | None:
 
 
 def group_question(term: SelectorTerm) -> Question | None:
-    """What a security group term asks: its id alone, else its name, else its tags."""
+    """Return the question that a security group term asks: by its id alone, else by its name, else by its tags."""
     if not term.id and term.name:
         return Question.make("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
     return _id_or_tags("security-groups", "group-id", term)
@@ -209,7 +209,9 @@ def alias_rows(family: str, release: Version, version: str = "latest") -> list[d
 
 
 def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
-    """The images of an alias by their parameters; none for what is not an alias of the release or of Kubernetes."""
+    """Return the images of an alias by their parameters. It is empty where the release or Kubernetes does not have
+    the alias.
+    """
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
         family is None
@@ -266,12 +268,12 @@ def alias_families() -> dict[str, Any]:
 
 
 def parameter_question(name: str) -> Question:
-    """What asks for an SSM parameter."""
+    """Return what asks for an SSM parameter."""
     return Question.make("parameters", ("name", name))
 
 
 def id_question(id: str) -> Question:
-    """What asks for one image."""
+    """Return what asks for one image."""
     return Question.make("images", ("image-id", id))
 
 

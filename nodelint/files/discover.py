@@ -1,4 +1,4 @@
-"""Paths become sources: those asked for, and those read only so that others can refer to them."""
+"""Find the files of a run: requested files, and files that are read only for references."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.contents import concerns_karpenter, display_path, read_content
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
 from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
@@ -26,23 +27,12 @@ if TYPE_CHECKING:
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
-_SNAPSHOT = b'"nodelint-snapshot"'
-_BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
-
-# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
-_LARGEST = 64 << 20
-_AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
-
-_CHUNK = 1 << 16
-
-# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
-# repository hold no file that names Karpenter.
 _KEPT = 2_000
 """Of so many files with workloads the contents are kept."""
 
+# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
+# repository hold no file that names Karpenter.
 _BLOCK = 1 << 13
-_FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class Discovery:
@@ -160,7 +150,7 @@ def name_stdin(found: Discovery, name: str) -> None:
         return
     gate.admit(name)
     path = os.path.normpath(name)
-    found.stdin_path = _display_path(path)
+    found.stdin_path = display_path(path)
     whole = os.path.abspath(path)
     for sources in (found.sources, found.stating):
         sources[:] = [s for s in sources if s.path != "-" and os.path.abspath(s.path) != whole]
@@ -236,7 +226,7 @@ class _Block:
 
         found = self.found
         # A file whose name is a dash is not standard input.
-        path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
+        path, also = display_path(file), (found.also or find_buffers(data)) if ours else None
         source = self._copy_known(path, data) if also is None else None
         if source is None:
             source = Source.from_bytes(path, data, also)
@@ -271,7 +261,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     found.files += 1
     if on_file is not None:
         on_file(found.files)
-    data = _read(file, found)
+    data = read_content(file, found.unreadable)
     if isinstance(data, bytes):
         block.add(file, data)
     elif data is not None:
@@ -299,17 +289,13 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
 
 def _read_for_release(file: str, found: Discovery) -> None:
-    if any(source.path == _display_path(file) for source in found.stating):
+    if any(source.path == display_path(file) for source in found.stating):
         return
-    data = _read(file, Discovery())
-    if isinstance(data, bytes) and may_state(file, data, _concerns_karpenter(data)):
+    data = read_content(file, [])
+    if isinstance(data, bytes) and may_state(file, data, concerns_karpenter(data)):
         from nodelint.text import Source
 
-        found.stating.append(Source.from_bytes(_display_path(file), data))
-
-
-def _display_path(file: str) -> str:
-    return file.replace(os.sep, "/") if file != "-" else "./-"
+        found.stating.append(Source.from_bytes(display_path(file), data))
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
@@ -413,54 +399,8 @@ def _ignored_around(folder: str) -> Ignored | None:
     return Ignored.around(folder)
 
 
-def _read(path: str, found: Discovery) -> bytes | Source | None:
-    """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
-    if (before := file_contents.get(path)) is not None:
-        return before
-    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
-    try:
-        handle = os.open(path, _FOR_READING)
-        try:
-            data = os.read(handle, _CHUNK)
-            if more := os.read(handle, _CHUNK):
-                return _read_on(path, handle, [data, more], found)
-        finally:
-            os.close(handle)
-    except (OSError, ValueError) as error:
-        found.unreadable.append((path, error_reason(error)))
-        return None
-    file_contents.keep(path, data)
-    return data
-
-
-def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
-    """Return the content of a file that is longer than its first chunks, as `_read` does."""
-    size = sum(map(len, chunks))
-    while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
-        chunks.append(chunk)
-        size += len(chunk)
-        if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
-            from nodelint.text.yaml import yaml_stream
-
-            os.lseek(handle, 0, os.SEEK_SET)
-            return yaml_stream.read(_display_path(path), handle)
-    data = b"".join(chunks)
-    if size > _LARGEST and bytes_hold_keyword(data):
-        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
-        return None
-    if size <= _LARGEST:
-        file_contents.keep(path, data)
-    return data
-
-
-def _concerns_karpenter(data: bytes) -> bool:
-    # A file in UTF-16 has the letters of the keyword with zeros between them.
-    has_keyword = bytes_hold_keyword(data) or (data.find(b"\0") >= 0 and bytes_hold_keyword(data.replace(b"\0", b"")))
-    return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
-
-
 def _is_wanted(data: bytes, found: Discovery) -> bool:
-    if _concerns_karpenter(data):
+    if concerns_karpenter(data):
         return True
     if found.also is None:
         return find_buffers(data) is not None

@@ -32,7 +32,7 @@ class KeptContents:
         self._contents, self._size = None, 0
 
     def get(self, path: str) -> bytes | None:
-        """Return what was read of a file; None where it has to be opened."""
+        """Return what was read of a file; None where it must be opened."""
         return self._contents.get(os.path.abspath(path)) if self._contents else None
 
     def keep(self, path: str, content: bytes) -> None:
@@ -42,7 +42,7 @@ class KeptContents:
             self._size += len(content)
 
     def forget(self, path: str) -> None:
-        """Have a file that is written opened again."""
+        """Forget the content of a file that is written, so that it is read again."""
         if self._contents:
             self._contents.pop(os.path.abspath(path), None)
 

@@ -1,4 +1,4 @@
-"""Files that a repository names, read with care: regular files, of a bounded size, inside the repository.
+"""Read files that a repository names: only regular files of limited size inside the repository.
 
 A pull request decides what a configuration holds and where links lead. Each file that is not a manifest is read
 by `read`, in the commands and in the language server.
@@ -23,7 +23,7 @@ _edited: Mapping[str, str] = {}
 
 
 def stand_in(texts: Mapping[str, str]) -> None:
-    """Have texts read in the place of files, by their absolute paths: those that an editor has open."""
+    """Read these texts in the place of files, by their absolute paths: they are those that an editor has open."""
     global _edited
     _edited = texts
 
@@ -112,7 +112,7 @@ _tops: frozenset[str] = frozenset()
 
 
 def count_as_repositories(folders: Iterable[str]) -> None:
-    """Have folders outside of git, and no others, count as tops of repositories for what `find_top` is asked."""
+    """Count these folders outside of git, and no others, as the tops of repositories that `find_top` returns."""
     global _tops
     _tops = frozenset(map(os.path.abspath, folders))
 

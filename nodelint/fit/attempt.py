@@ -160,7 +160,9 @@ class Attempt:
         return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
 
     def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
-        """Why no type is left; `rooms` are the types of each group of daemons, and those of them with room."""
+        """Return why no type is left. `rooms` are the types of each group of daemons, and of these the types with
+        room.
+        """
         pool, in_pairs = self.pool, set[str]()
         for types, room in rooms:
             in_pairs.update(_pairs(meeting & types, room, offered & types))
@@ -196,7 +198,7 @@ class PoolVerdict(NamedTuple):
         return self.refusal is None
 
     def in_own_labels(self) -> PoolVerdict:
-        """The same, with the labels of instance types as the pool's provider names them."""
+        """Return the verdict with the labels of instance types as the pool's provider names them."""
         if self.refusal is None or not self.pool.is_of_auto_mode:
             return self
         message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")

@@ -73,7 +73,7 @@ class Bill(NamedTuple):
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are."""
+        """Return how many nodes there are."""
         return sum(node.number for node in self.nodes)
 
     @property
@@ -143,7 +143,7 @@ class FleetCost(NamedTuple):
 
 
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """What the workloads of a tree cost together."""
+    """Return what the workloads of a tree cost together."""
     counted_workloads, not_counted = _choose(tree, fits)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
     not_counted += _say_static(tree.pools)
@@ -223,7 +223,7 @@ class _Reckoning:
         self._shares: dict[int, float] = {}
 
     def bill(self) -> Bill:
-        """The bill."""
+        """Return the bill."""
         lines: dict[tuple[int, str | None, float | None], NodeCost] = {}
         for node in self._packing.nodes:
             price, name = cheapest_node(node.pool, node)
@@ -268,7 +268,7 @@ def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[fl
     """The price an hour and the name of the cheapest type of a node, or of all types that a pool can launch."""
     resolution = pool.resolution
     types = (node.types if node is not None else pool.candidates) & resolution.launchable
-    found = resolution.cheapest_type(types)
+    found = resolution.prices.cheapest_type(types)
     return (None, None) if found is None else (found[0] * (1 + surcharge_of(pool)), found[1])
 
 
@@ -277,7 +277,7 @@ def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
     resolution = pool.resolution
     if "spot" not in resolution.capacity_types:
         return None
-    price = resolution.spot_price(types & resolution.launchable)
+    price = resolution.prices.least_spot(types & resolution.launchable)
     fee = surcharge_of(pool) * (cheapest_node(pool)[0] or 0.0) / (1 + surcharge_of(pool))
     return None if price is None else price + fee
 
@@ -306,7 +306,7 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
 
 
 def _static_count(pool: EmptyPool) -> int | None:
-    """How many nodes a static pool keeps; None where that is not known, and for any other pool."""
+    """Return how many nodes a static pool keeps. None where that is not known, and for a pool that is not static."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
@@ -322,14 +322,14 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
     resolution = pools[0].resolution if pools else None
     if resolution is None:
         return "us-east-1", None
-    region = resolution.price_region
+    region = resolution.prices.region
     return resolution.catalog.prices.region_for(region), resolution.catalog.prices.date(region)
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
-    region = tree.pools[0].resolution.price_region if tree.pools else None
+    region = tree.pools[0].resolution.prices.region if tree.pools else None
     if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
         yield f"no prices are known of {region}: those of us-east-1 stand in for them; `nodelint refresh` asks"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})
@@ -383,7 +383,9 @@ def _say_types(bill: Bill) -> list[str]:
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:
-    """What of the pods' spreads and affinities is not reckoned with: it can only take more nodes."""
+    """Return what of the pods' spreads and affinities the cost leaves out, in one sentence: it can only need more
+    nodes.
+    """
     found: dict[str, int] = {}
     exact = True
     for workload in workloads:

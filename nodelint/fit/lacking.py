@@ -53,7 +53,7 @@ def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types
 def _lack_of(
     resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
 ) -> Lack | None:
-    """That no type has enough of a resource; None where one has, or where it is not known."""
+    """Return how much of a resource every type lacks. None where some type has enough, or where that is not known."""
     best: tuple[int, Lack] | None = None
     for group, types in parts:
         largest = pool.sizes.largest(resource, types)
@@ -67,7 +67,7 @@ def _lack_of(
 
 
 def _brief_lack(lack: Lack) -> str:
-    """`cpu 2, m7i.large offers 1930m`."""
+    """Return what types lack in a few words: `cpu 2, m7i.large offers 1930m`."""
     amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
     amount += " with DaemonSets" if lack.by_daemons else ""
     if lack.instance_type is None:
@@ -87,7 +87,9 @@ def _say_lack(lack: Lack) -> str:
 
 
 def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:
-    """That each resource is there, and on no type all of them: the type that has most of what is asked."""
+    """Return that some type has enough of each resource and no type of all of them, with the type that has most. None
+    where that is not so.
+    """
     nearest: tuple[int, float, str, list[str]] | None = None
     for group, types in parts:
         total = add_requests((pod.requests, group.requests))
@@ -110,12 +112,14 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
 
 
 def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
-    """That types would hold the pod which the limits of the pool do not let through."""
+    """Return the types that would hold the pod and that the limits of the pool rule out, as a sentence. None where
+    there are none.
+    """
     beyond = pool.candidates & types - pool.allowed
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
     if not holding:
         return None
-    cheapest = pool.resolution.cheapest_type(holding)
+    cheapest = pool.resolution.prices.cheapest_type(holding)
     name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(holding)[0]
     return f"{name} would hold it, and is beyond the limits of the pool"
 
@@ -144,15 +148,15 @@ def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Ex
         line = next(_clashing_lines(pool, requirement), None)
         brief = f"none of its types has {_brief(expression)}"
         if line is None:
-            return Explanation(f"no type of the pool has {_say(expression)}", brief, (expression.node,))
-        text = f"no type has both {_say(expression)} of the pod and {_say_line(line)} of the pool"
+            return Explanation(f"no type of the pool has {say_expression(expression)}", brief, (expression.node,))
+        text = f"no type has both {say_expression(expression)} of the pod and {_say_line(line)} of the pool"
         return Explanation(text, brief, (expression.node, line.node))
     pairs = ((a, b) for number, a in enumerate(expressions) for b in expressions[number + 1 :])
     for first, second in pairs:
         both = [_requirement(first, pool), _requirement(second, pool)]
         both_kept = [_types(pool, r) for r in both if r is not None and _selecting(pool, r)]
         if len(both_kept) == 2 and not pool.candidates & both_kept[0] & both_kept[1]:
-            text = f"no type of the pool has both {_say(first)} and {_say(second)}"
+            text = f"no type of the pool has both {say_expression(first)} and {say_expression(second)}"
             brief = f"none of its types has {_brief(first)} and {_brief(second)}"
             return Explanation(text, brief, (first.node, second.node))
     return None
@@ -170,7 +174,8 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
             except ValueError:
                 continue
             if "DoesNotExist" not in (first.operator, second.operator) and pair[key].operator == "DoesNotExist":
-                text = f"the pod contradicts itself: it asks for {_say(first)} and for {_say(second)}"
+                both = f"it asks for {say_expression(first)} and for {say_expression(second)}"
+                text = f"the pod contradicts itself: {both}"
                 brief = f"it asks for {_brief(first)} and {_brief(second)} at once"
                 return Explanation(text, brief, (first.node, second.node))
     lines = [line for line in pool.resolution.lines if normalize(line.key) == key]
@@ -178,7 +183,7 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
         asks = _requirement(expression, pool)
         line = next((o for o in lines if asks and o.requirement and not o.requirement.intersects(asks)), None)
         if line is not None:
-            text = f"the pod asks for {_say(expression)}, and the pool has {_say_line(line)}"
+            text = f"the pod asks for {say_expression(expression)}, and the pool has {_say_line(line)}"
             values = ", ".join(short(value, 16) for value in line.values[:3])
             more = ", ..." if len(line.values) > 3 else ""
             has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
@@ -201,12 +206,12 @@ def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation 
 def explain_volume_clash(
     expressions: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
 ) -> Explanation:
-    """That a pod's volume is in one place and the pod, or the pool, in another."""
+    """Return that a pod's volume is in one place, and the pod or the pool in another."""
     values = ", ".join(sorted(volume[key].values)[:3]) if key in volume else "another place"
     places = (at,) if at is not None else ()
     for expression in expressions:
         if normalize(expression.key) == key and not _requirement_of(expression).intersects(volume[key]):
-            text = f"the pod asks for {_say(expression)}, and its volume is in {values}"
+            text = f"the pod asks for {say_expression(expression)}, and its volume is in {values}"
             brief = f"it asks for {_brief(expression)}, its volume is in {values}"
             return Explanation(text, brief, (expression.node, *places))
     text = f"its volume is in {values}, where the pool launches nothing"
@@ -241,7 +246,7 @@ def _clashing_lines(pool: EmptyPool, requirement: Requirement) -> Iterator[LineE
             yield line
 
 
-def _say(expression: LabelExpression) -> str:
+def say_expression(expression: LabelExpression) -> str:
     values = f" [{', '.join(map(short, expression.values[:5]))}]" if expression.values else ""
     return f"`{short(expression.key)} {expression.operator}{values}`"
 

@@ -275,7 +275,7 @@ class ZoneSpread:
         return zone if zone is not None and self.counts[zone] + 1 - least <= self._skew else None
 
     def in_zone(self, zone: str) -> Requirements:
-        """What pins a node to a zone."""
+        """Return the requirements that keep a node in a zone."""
         found = self._chosen.get(zone)
         if found is None:
             found = self._chosen[zone] = Requirements([Requirement.parse(ZONE, "In", (zone,))])
@@ -324,7 +324,9 @@ class _Batch:
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
-    """A spread over zones that counts its own pods, where the zones of all pools are known; None for any other."""
+    """Return the spread over zones of a workload that counts its own pods. None for any other constraint, and where
+    no zone of its pools is known.
+    """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None
     zones = domains_of_pools(group.pod, group.pools, ZONE)
@@ -350,7 +352,9 @@ def _size(pod: Pod) -> tuple[int, int]:
 
 
 def _smallest_after(requests: Sequence[Resources]) -> list[Resources]:
-    """For each place the least of each resource that any pod after it asks for; for the last, more than there is."""
+    """Return for each pod the least of each resource that any later pod asks for. For the last pod it is more than
+    there is.
+    """
     found: list[Resources] = [{"pods": 1 << 80}]
     smallest: dict[str, int] | None = None
     for amounts in reversed(requests[1:]):

@@ -75,6 +75,10 @@ def judge_pod(
     found = _with_image(_relax(attempt, preferences is True))
     if preferences is None and (pod.preferred or any(topology.preferred for topology in pod.topologies)):
         found = _either(found, _with_image(_relax(attempt, True)))
+    if found.fits and pool.blocker is not None:
+        obj, problem = pool.blocker
+        text = f"{obj.label} never becomes ready: {problem.message}"
+        return PoolVerdict(pool, NONE, PoolRefusal("not-ready", text, problem.node))
     return _left_to_nodes(found) if found.fits and pool.pool.static else found
 
 
@@ -98,7 +102,7 @@ def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
-    """That a static pool launches nothing for a pod that its nodes may hold."""
+    """Return the verdict on a static pool: it launches nothing for a pod that its nodes may hold."""
     pool = found.pool
     at = pool.pool.node.find("spec", "replicas")
     count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"
@@ -108,7 +112,9 @@ def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
 
 
 def _with_image(found: PoolVerdict) -> PoolVerdict:
-    """The same for the types that have an image: the scheduler does not ask for one, and relaxes nothing for it."""
+    """Return the verdict for the types that have an image. The scheduler does not ask for one, and relaxes nothing
+    for it.
+    """
     pool, types = found.pool, found.types & found.pool.resolution.launchable
     if not found.fits or types:
         return found._replace(types=types)

@@ -1,4 +1,4 @@
-"""The objects of blocks of code that make none."""
+"""Objects of blocks that create no instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run over folders leaves aside: texts and programs that hold manifests, overlays and charts not rendered."""
+"""Manifests in folders that a run does not read: scripts, programs, unrendered overlays and charts."""
 
 from __future__ import annotations
 

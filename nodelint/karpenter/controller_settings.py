@@ -52,7 +52,7 @@ _OF_POD = (
 _OF_RESOURCES = ("requests", "limits", "claims")
 _GATES = ("featureGates", "awsFeatureGates")
 _FORMER = {
-    "aws": "its settings stand below `settings` itself",
+    "aws": "its settings belong directly below `settings`",
     "assumeRoleARN": "Karpenter assumes no role since 1.0: give its service account the role",
     "assumeRoleDuration": "Karpenter assumes no role since 1.0: give its service account the role",
     "defaultInstanceProfile": "set `role` or `instanceProfile` in the EC2NodeClass",

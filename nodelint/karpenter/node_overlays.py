@@ -313,8 +313,8 @@ def _find_capacity_conflicts(
 def apply_node_overlays(
     resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
-    """Return the resolution with what accepted overlays make of its types; `view` is its pool, `index` where it
-    stands.
+    """Return a resolution with the prices and the capacity that accepted overlays give its types. `view` is its pool
+    among those with overlays, `index` the number of the pool.
     """
     settled = tuple(
         str(verdict.overlay.name)

@@ -10,7 +10,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.fix_trials import Name, mark_of
+from nodelint.lint.fix_trials import Name, key_of_finding
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.results import Result
 from nodelint.text import Source, reread
@@ -132,13 +132,12 @@ class _Fixing:
         return None
 
     def part(self, harmed: Collection[Name]) -> None:
-        """Take fewer fixes in the next round: those of no object that is harmed, else half of them.
-
-        A single one that does not hold is refused.
+        """Try fewer fixes in the next round: those that harm no object, else half of them. Refuse a single fix that
+        does not hold.
         """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
-        held_back = {mark_fix(result) for result in self._chosen if mark_of(result)[1] in harmed}
+        held_back = {mark_fix(result) for result in self._chosen if key_of_finding(result)[1] in harmed}
         if any(mark_fix(result) not in held_back for result in self._chosen) and held_back:
             self._held_back |= held_back
         else:
@@ -151,7 +150,7 @@ class _Fixing:
         return bool(idle)
 
     def take(self, new: list[Source], report: Report) -> None:
-        """The fixes of the round are written."""
+        """Take the result of a round, whose fixes are written."""
         self.applied += self._chosen
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in self._chosen}

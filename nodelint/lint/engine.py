@@ -60,7 +60,7 @@ class Selection(NamedTuple):
     preview: bool = False
 
     def enables(self, rule: Rule) -> bool:
-        """Whether the rule reports at all."""
+        """Whether the rule reports."""
         if rule.preview and not self.preview:
             return False
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
@@ -168,20 +168,19 @@ def lint(
         return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
-    raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
+    raw, chosen, faults = made.results, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
-    skipped += [*_not_looked_at(requested), *unread]
+    skipped = [*made.skipped, *_not_looked_at(requested), *unread]
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
-        raw, requested = _with_plain_workloads(setup, built, sources, context_sources, more.told, pause), more.objects
-        chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
-
+        raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
+        requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
+    unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     unjudged = len(unread) + _count_broken(sources)
     return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
 
@@ -203,7 +202,7 @@ def _with_plain_workloads(
 
 
 def _count_broken(sources: Sequence[Source]) -> int:
-    """The documents of Karpenter's that cannot be read."""
+    """Return the documents of Karpenter's that cannot be read."""
     return sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
 
 
@@ -221,7 +220,7 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
-    """The results that no per-path ignore is about."""
+    """Return the results that no per-path ignore is about."""
     if not selection.per_path:
         return results
     known: dict[tuple[str, str], bool] = {}
@@ -252,7 +251,7 @@ def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
 
 
 def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
-    """What of objects no rule has looked at."""
+    """Yield what of objects no rule has looked at."""
     if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
     for obj in objects:

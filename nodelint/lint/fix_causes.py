@@ -37,7 +37,7 @@ def share_causes(
     found: list[tuple[FixOffer, list[FixOffer]]] = []
     known: dict[object, list[FixOffer]] = {}
     for offer in offers:
-        wants = tuple(sorted((mark[0], count) for mark, count in offer.wants.items()))
+        wants = tuple(sorted((finding_key[0], count) for finding_key, count in offer.wants.items()))
         key = causes.key_of(offer.edits, (wants, offer.safe, offer.messages is None, offer.of_errors))
         if len(offer.names) != 1 or key is None:
             found.append((offer, []))
@@ -50,7 +50,9 @@ def share_causes(
 
 
 def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Those of some offers that change a document or an object as others of them do: of the same causes the first."""
+    """Return the offers that change a document or an object that others change too: the first of those with the same
+    causes.
+    """
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     together: dict[object, list[FixOffer]] = {}
     for offer in offers:
@@ -91,7 +93,7 @@ class _Causes:
         self._words = words
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
-        """What fixes of one cause have in common; None for one that stands for itself."""
+        """Return what fixes of one cause have in common. None for a fix that shares its cause with none."""
         source = edits[0].source
         number = document_number(edits[0])
         if any(edit.source is not source or document_number(edit) != number for edit in edits):
@@ -179,7 +181,7 @@ def _relative(edit: Edit, obj: Object) -> _Key | None:
 
 
 def _names(obj: Object) -> Iterator[Node]:
-    """The nodes of the names of an object and of the class that it names, in their order."""
+    """Yield the nodes that name an object, and the class that it refers to, in their order."""
     found = [obj.name_node]
     if isinstance(obj, NodePool) and obj.class_ref is not None:
         name = obj.class_ref.node.get("name")

@@ -97,7 +97,7 @@ class Project:
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
-                view.memory, view.marks = self._memories.setdefault((path, root), (ResultCaches(), {}))
+                view.memory, view.known_fingerprints = self._memories.setdefault((path, root), (ResultCaches(), {}))
                 self._views.append(next((old_view for old_view in old if old_view.same_as(view)), view))
         self._state = state
         return self._views
@@ -167,7 +167,9 @@ class Project:
         return setup
 
     def _facts(self, session: Session, folder: str) -> AwsFacts:
-        """What is known of AWS; the very same for a while, so that what was said by it can be kept."""
+        """Return the facts about AWS. The same object is returned for a while, so that results which depend on it can
+        be kept.
+        """
         now = self._now()
         try:
             facts = session.facts(folder, lambda: now)[0]
@@ -184,10 +186,10 @@ class Project:
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
         """What a file or folder holds, read again only when it has changed."""
-        mark = _mark(path)
+        stamp = _stamp(path)
         cached = self._kept.get(path)
-        if cached is None or cached[0] != mark or mark is None:
-            self._kept[path] = cached = (mark, read(path))
+        if cached is None or cached[0] != stamp or stamp is None:
+            self._kept[path] = cached = (stamp, read(path))
         return cached[1]
 
     def _tell(self, message: str, path: str | None = None) -> None:
@@ -206,7 +208,7 @@ def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
     return max((workspace for workspace in folders if is_below(folder, workspace)), key=len, default=None)
 
 
-def _mark(path: str) -> object:
+def _stamp(path: str) -> object:
     """What changes when a file, or a file of a folder, does; None where that cannot be determined."""
     try:
         paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]

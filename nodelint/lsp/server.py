@@ -71,7 +71,7 @@ _T = TypeVar("_T")
 
 
 class Superseded(Exception):
-    """What is at work is about a text that has changed since."""
+    """Raised to stop work on a text that has changed since."""
 
 
 def _modified() -> JsonRpcException:
@@ -94,7 +94,7 @@ class Server(LanguageServer):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="nodelint")
         self._judging: asyncio.Task[None] | None = None
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
-        self._told: set[str] = set()
+        self._shown_messages: set[str] = set()
         self._faults: set[str] = set()
         self._stating: set[str] = set()
         self._watches = False
@@ -102,7 +102,7 @@ class Server(LanguageServer):
 
     @property
     def encoding(self) -> str:
-        """What the client counts positions in."""
+        """Return the unit in which the client counts positions in a line."""
         return types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
 
     def report_server_error(self, error: Exception, source: object) -> None:
@@ -142,7 +142,7 @@ class Server(LanguageServer):
             self._changed(self._with_buffer(uri, version, text), disk=not self._watches)
 
     def edited(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Changes of an open text."""
+        """Take the changes of an open text."""
         uri = params.text_document.uri
         before = self.state.buffers.get(uri)
         if before is not None:
@@ -170,11 +170,11 @@ class Server(LanguageServer):
             self._changed(buffers, disk=True)
 
     def disk_changed(self) -> None:
-        """Files that are not open, or the configuration, may be others now."""
+        """Take note that files which are not open, or the configuration, may have changed."""
         self._changed(self.state.buffers, disk=True)
 
     def folders_changed(self) -> None:
-        """The client has opened or closed folders."""
+        """Take the folders that the client has opened or closed."""
         folders = [file_path(folder.uri) for folder in self.workspace.folders.values()]
         if not folders and self.workspace.root_uri:
             folders = [file_path(self.workspace.root_uri)]
@@ -292,9 +292,9 @@ class Server(LanguageServer):
                 reports.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
             message = f"nodelint: {trouble.path}: {trouble.reason}" if trouble.path else f"nodelint: {trouble.reason}"
             messages.add(message)
-            if message not in self._told:
+            if message not in self._shown_messages:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
-        self._told = messages
+        self._shown_messages = messages
         now = {report.uri: report for report in reports}
         for uri, params in now.items():
             before = self._published.get(uri)
@@ -325,14 +325,14 @@ class Server(LanguageServer):
         return edit is not None and edit.document_changes is True
 
     def finish(self) -> None:
-        """Let go of what is still to be judged."""
+        """Drop what is still to be judged."""
         if self._judging is not None:
             self._judging.cancel()
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
 def _register(server: Server) -> None:
-    """What the client may say and ask."""
+    """Add the handlers of all requests and notifications of the client."""
     _register_run(server)
     _register_texts(server)
     _register_reading(server)
@@ -364,7 +364,7 @@ def _register_run(server: Server) -> None:
 
 
 def _register_texts(server: Server) -> None:
-    """Texts that are opened, changed, saved and closed."""
+    """Add the handlers of texts that are opened, changed, saved and closed."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -385,7 +385,7 @@ def _register_texts(server: Server) -> None:
 
 
 def _register_reading(server: Server) -> None:
-    """Questions about a place of a text."""
+    """Add the handlers of requests about a place in a text."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
@@ -408,7 +408,7 @@ def _register_reading(server: Server) -> None:
 
 
 def _register_overviews(server: Server) -> None:
-    """Questions about a text as a whole."""
+    """Add the handlers of requests about a text as a whole."""
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def lensed(params: types.CodeLensParams) -> list[types.CodeLens] | None:
@@ -420,7 +420,7 @@ def _register_overviews(server: Server) -> None:
 
 
 def _register_writing(server: Server) -> None:
-    """Questions whose answers are texts to write."""
+    """Add the handlers of requests whose answers are texts to write."""
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,

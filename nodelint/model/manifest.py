@@ -131,7 +131,7 @@ class Object:
 
     @property
     def provider(self) -> Provider:
-        """Whose object it is: Karpenter's for AWS unless a kind says otherwise."""
+        """Return the provider of the object: Karpenter's for AWS unless a kind says otherwise."""
         return "aws"
 
     @property
@@ -172,7 +172,7 @@ class Object:
 
     @cached_property
     def label(self) -> str:
-        """`NodePool/default`, for messages and skips."""
+        """Return `NodePool/default`, for messages and skips."""
         return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
 
 
@@ -202,7 +202,9 @@ class NodePool(Object):
 
     @cached_property
     def provider(self) -> Provider:
-        """Whose it is; `aws` where that is left open. Where the reference cannot be read, its labels say so."""
+        """Return the provider of the pool; `aws` where that is left open. Labels decide where the reference cannot be
+        read.
+        """
         ref = self.class_ref
         is_open = ref is not None and ref.group in (None, UNKNOWN) and ref.kind in (None, UNKNOWN)
         if (ref is None and self.partial) or is_open:
@@ -337,7 +339,7 @@ class AutoModeClass(Object):
 
     @property
     def provider(self) -> Provider:
-        """Whose object it is: that of EKS Auto Mode."""
+        """Return the provider of the class: EKS Auto Mode."""
         return "auto-mode"
 
 

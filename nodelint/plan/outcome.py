@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Launch
     from nodelint.plan.matching import Change, Pair
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
@@ -60,12 +60,12 @@ class PlanOptions(NamedTuple):
 
     @property
     def old_release(self) -> Version:
-        """The release of Karpenter before the change."""
+        """Return the release of Karpenter before the change."""
         return self.upgraded[0] if self.upgraded is not None else self.release
 
     @property
     def old_kubernetes(self) -> KubernetesVersion | None:
-        """The version of Kubernetes before the change."""
+        """Return the version of Kubernetes before the change."""
         return KubernetesVersion.parse(self.moved.old) if self.moved is not None else self.kubernetes
 
     @property
@@ -105,7 +105,7 @@ class PoolPlan(NamedTuple):
     before: Resolution | None
     after: Resolution | None
     pace: Pace | None = None
-    nodes: tuple[NodeFate, ...] | None = None
+    nodes: tuple[NodeOutcome, ...] | None = None
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
     uncompared: Gap | None = None
@@ -124,7 +124,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name; a placeholder as it is written."""
+        """Return the name of the pool; a placeholder as it is written."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
@@ -184,13 +184,13 @@ class PoolPlan(NamedTuple):
 
     @property
     def why_unknown(self) -> str | None:
-        """Why it is not known whether its nodes go; None where it is."""
+        """Return why it is not known whether nodes are replaced. None where it is known."""
         is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
         return self.why_uncompared if is_open else self.verdict.unknown
 
     @property
     def why_uncompared(self) -> str | None:
-        """Why a part of it, or its class, was not compared; None where all was."""
+        """Return why a part of the pool, or its class, was not compared. None where all was."""
         place = self.uncompared
         if place is None:
             return None
@@ -198,14 +198,18 @@ class PoolPlan(NamedTuple):
 
     @property
     def grade(self) -> Covered:
-        """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
+        """Return how severe the change is for nodes, on the scale of drift: a pool that is removed, or launches
+        nothing, is most severe.
+        """
         if self.deleted or self.launches_nothing:
             return "all"
         return "some" if self.replaced == "none" and self.deleted_nodes else self.replaced
 
     @property
     def rank(self) -> int:
-        """Its place in the report: what stops first, then what is replaced, what acts at once, what is not known."""
+        """Return the place of the pool in the report: what stops first, then what is replaced, what acts at once,
+        what is not known.
+        """
         if self.deleted:
             return 0
         if self.refused and self.replaced not in ("all", "some"):
@@ -289,7 +293,9 @@ class Plan(NamedTuple):
 
     @property
     def endangers_nodes(self) -> bool:
-        """Whether a node goes, or may go, or none can come: what was not compared and changes counts."""
+        """Whether a node is or may be replaced or removed, or none can be launched. A change that was not compared
+        counts.
+        """
         return (
             any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)

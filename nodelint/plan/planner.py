@@ -10,7 +10,7 @@ from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, serve
 from nodelint.plan.launch import launch
 from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import match_objects, written_name
-from nodelint.plan.nodes import fates
+from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.place_names import name_places
 from nodelint.plan.pool_comparison import PoolComparer
@@ -296,7 +296,7 @@ class Planner:
         plan = plan._replace(stopped=stopped, never_stored=never_stored)
         if self.options.cluster is None or pair.old is None:
             return plan
-        plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))
+        plan = plan._replace(nodes=find_outcomes(self.options.cluster.of_pool(str(pair.old.name)), None))
         return add_roll(self.options, plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
 
     # -- classes that only pools elsewhere use

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
     from nodelint.plan.disruption_rate import Pace
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
 
 MINUTES = (5, 15)
 """Minutes that a step is taken for: a replacement is launched and ready, the old node is drained."""
@@ -64,20 +64,22 @@ class Roll(NamedTuple):
 def roll(
     cluster: Cluster,
     pools: tuple[NodePool | None, NodePool | None],
-    fates: Sequence[NodeFate],
+    outcomes: Sequence[NodeOutcome],
     pace: Pace | None,
     after: Resolution | None,
     region: str,
     release: Version,
     now: datetime | None,
 ) -> Roll | None:
-    """How the nodes of a pool that are replaced go, for the pool before and after; None where none goes."""
-    names = {fate.name for fate in fates if fate.fate == "replaced"}
+    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after. None where no node
+    goes.
+    """
+    names = {outcome.name for outcome in outcomes if outcome.outcome == "replaced"}
     if not names:
         return None
     old, new = pools
     claims = [claim for claim in cluster.claims if claim.name in names]
-    running = [claim for claim in cluster.claims if claim.name in {fate.name for fate in fates}]
+    running = [claim for claim in cluster.claims if claim.name in {outcome.name for outcome in outcomes}]
     nodes = {claim.node for claim in claims if claim.node}
     pods = None if cluster.pods is None else [pod for pod in cluster.pods if pod.node in nodes and not pod.static]
     first, later, steps = _steps(len(claims), len(running), sum(claim.deleting for claim in running), pace)
@@ -191,7 +193,7 @@ def _size(after: Resolution, name: str) -> tuple[float, ...]:
 
 
 def describe_roll(found: Roll) -> list[str]:
-    """The roll in short sentences."""
+    """Return the roll in short sentences."""
     sentences = []
     if found.gone:
         sentences.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")

@@ -167,7 +167,7 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
 
 
 def _new_value(sides: Sides, node: Node) -> Node:
-    """Of a list of values the first that no requirement had before; the list where there is none."""
+    """Return the first value of a list that no requirement had before. The list itself where there is none."""
     before = {value.text for line in sides.pool.requirements for value in line.node.walk()}
     return next((item for item in node.items if item.text not in before), node) if node.kind == "sequence" else node
 
@@ -315,7 +315,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
 
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
-    """What decides on the family."""
+    """Return the fields of a class that decide on its image family."""
     return _value_at_path(stored_class, ("spec", "amiFamily")), _value_at_path(
         stored_class, ("spec", "amiSelectorTerms")
     )
@@ -385,6 +385,6 @@ def _value_at_path(value: Any, path: Path) -> Any:
     """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):
-            raise Unhashable(path[:number], "a placeholder, whose value is not known here")
+            raise Unhashable(path[:number], "a placeholder with an unknown value")
         value = value.get(step, {}) if isinstance(value, dict) else {}
     return value

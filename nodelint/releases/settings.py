@@ -126,7 +126,7 @@ class StatedSettings:
         return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
-        """Return those of the files that share the deepest folder with a path."""
+        """Return the settings of the files that share the deepest folder with a path."""
         folders = folders_of(path)
         known = self._facts.get((folders, release))
         if known is None:
@@ -142,7 +142,7 @@ class StatedSettings:
 
     @cached_property
     def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
-        """The settings that are stated below each folder."""
+        """Return the stated settings below each folder."""
         found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
             for depth in range(len(setting.folders) + 1):

@@ -34,7 +34,7 @@ class BundledFact(NamedTuple):
 
 
 def bundled_facts() -> Iterator[BundledFact]:
-    """All facts that come with nodelint."""
+    """Yield all facts that come with nodelint."""
     for source in Catalog.bundled().sources:
         yield BundledFact(source.facts, source.origin, source.date)
     versions = table("versions")
@@ -58,7 +58,7 @@ def bundled_text(now: datetime) -> str:
 
 
 def bundled_json(now: datetime) -> list[dict[str, Any]]:
-    """The same as plain values; ages in seconds."""
+    """Return the bundled facts as plain values for JSON; ages are seconds."""
     return [{**fact._asdict(), "age": int(_age(fact, now).total_seconds())} for fact in bundled_facts()]
 
 

@@ -21,12 +21,12 @@ _MOST_WORKLOADS = 10
 
 
 def cost_text(cost: FleetCost, width: int) -> str:
-    """The cost for people."""
+    """Return the cost for people."""
     return printable_block("\n".join(_lines(cost, width)))
 
 
 def printable_block(text: str) -> str:
-    """A text of several lines, each printable."""
+    """Return a text of several lines, each printable."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -51,7 +51,9 @@ def headline(cost: FleetCost) -> str:
 
 
 def _range(least: int, most: int) -> str:
-    """More pods may need less, where limits or other pods leave some of them without a node."""
+    """Return the least and the most of an amount in words. More pods may need less, where limits or other pods leave
+    some of them without a node.
+    """
     low, high = sorted((least, most))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -114,13 +116,13 @@ def share_bounds(workload: WorkloadCost, least: Bill, most: Bill) -> tuple[float
 
 
 def prices_text(cost: FleetCost) -> str:
-    """Of what region and day the prices are."""
+    """Return of what region and day the prices are."""
     day = f", of {cost.price_date}" if cost.price_date is not None else ""
     return f"Prices: on demand in {cost.price_region}{day}, the cheapest type that holds the pods of each node"
 
 
 def cost_json(cost: FleetCost) -> dict[str, Any]:
-    """The cost as plain data."""
+    """Return the cost as plain data."""
     least, most = cost.least, cost.most
     return {
         "complete": cost.complete,

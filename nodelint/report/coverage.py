@@ -59,7 +59,7 @@ class Coverage(NamedTuple):
 
 
 def cover(report: Report) -> Coverage:
-    """What of a run was judged."""
+    """Return what of a run was judged."""
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
@@ -185,7 +185,7 @@ def _unbuilt_lines(unbuilt: Sequence[Gap], most: int | None) -> list[str]:
 
 
 def coverage_json(coverage: Coverage) -> dict[str, Any]:
-    """The same for programs."""
+    """Return what was judged, and what was not, as plain values for JSON."""
     partly = set(map(id, coverage.in_part))
     return {
         "objects": len(coverage.objects),

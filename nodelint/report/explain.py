@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.effects import LineEffect
@@ -47,10 +48,10 @@ def explain_text(
     cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
-    """The answer for people: no line is longer than `width`.
+    """Return the answer for people. No line is longer than `width`.
 
-    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool, None for all of them with what pods can use. `style` adds the colours.
+    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown for each
+    pool; None shows all of them with what pods can use. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:
@@ -196,11 +197,22 @@ def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
     return " ".join(words)
 
 
+def explain_not_launched(resolution: Resolution) -> str | None:
+    """Return why nothing is launched with the pool or its class as they are written. None if nothing says so."""
+    found = find_pool_blocker(resolution.pool, resolution.node_class, resolution.version)
+    return None if found is None else f"{found[0].label}: {found[1].message}"
+
+
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     launchable = len(resolution.launchable)
     candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
+    why = explain_not_launched(resolution)
+    if why is not None:
+        yield from wrap(f"=> nothing is launched with {why}", width, "")
+        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
+        return
     if not candidates:
         newer = resolution.perhaps_newer
         if newer is not None:
@@ -218,15 +230,17 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     ready = len(resolution.launchable & find_ready(resolution))
     most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
-        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
+        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
     elif unmet:
-        words = f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+        words = (
+            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
+        )
     elif unmet_by_cheapest(resolution) and not relaxed:
-        why = f"minValues asks for more variety than the cheapest {most_tried} have"
-        words = f"=> none is launched: {launchable:,} of {total} would do, but {why}"
+        why = f"minValues requires more different values than the cheapest {most_tried} have"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
     elif not ready:
         why = later_steps(resolution)[-1].words
-        words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
     elif ready < launchable == candidates:
         why = later_steps(resolution)[-1].why
         words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
@@ -367,8 +381,10 @@ def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
         yield from wrap(f"{place_line(node)}  {note}", width, "  ")
-    if resolution.ambiguous:
-        others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
+    if resolution.image_mixups.types:
+        others = " or ".join(
+            _image(resolution.images.images[index], False) for index in resolution.image_mixups.possible
+        )
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
             f" ({others}) and then never learns its real memory;"
@@ -377,7 +393,9 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(words, width, "  ")
     instead = judged_as(resolution.version)
     if instead is not None:
-        yield from wrap(f"Karpenter {resolution.version} is not known here: it is judged as {instead}", width, "  ")
+        yield from wrap(
+            f"Karpenter {resolution.version} is not known to nodelint: it is judged as {instead}", width, "  "
+        )
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
@@ -395,7 +413,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
     if of_region is not None:
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
-    region = resolution.price_region
+    region = resolution.prices.region
     used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""

@@ -110,7 +110,7 @@ def _lack_json(lack: Lack) -> dict[str, Any]:
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
     """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
-    found = resolution.cheapest_type(verdict.types)
+    found = resolution.prices.cheapest_type(verdict.types)
     if found is None:
         return None
     price, name = found
@@ -231,7 +231,7 @@ def _headline(fit: WorkloadFit) -> str:
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
-    """The names that several pools bear."""
+    """Return the names that several pools bear."""
     names = [verdict.pool.name for verdict in fit.verdicts]
     return {name for name in names if names.count(name) > 1}
 
@@ -246,7 +246,7 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
     refusal = verdict.refusal
     if refusal is None:
         words = f"yes  {name}: {counted(len(verdict.types), 'type')}"
-        small = pool.resolution.cheapest_type(verdict.types)
+        small = pool.resolution.prices.cheapest_type(verdict.types)
         if small is not None:
             words += f", from {small[1]} at ${small[0]:,.4f}/h"
         if not pool.exact:
@@ -267,7 +267,7 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
-    """The places that a refusal is about: of the pool, of the workload, and those that are explained."""
+    """Return the places that a refusal is about: in the pool, in the workload, and those of the explanation."""
     more = explanation.places if explanation is not None else ()
     return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 

@@ -222,7 +222,7 @@ def _places(group: FindingGroup, run: Run) -> str:
 def _unjudged(report: Report, run: Run) -> str:
     """Return what was not read or not judged, each with its reason, and the facts behind the run."""
     rows = [f"Not read: {printable(shown_path(path, run.root))}: {why}." for path, why in run.unreadable]
-    rows += [f"A rule broke down: {fault}." for fault in report.faults]
+    rows += [f"A rule failed:  {fault}." for fault in report.faults]
     rows += _summary(report, run)
     if not rows:
         return ""

@@ -51,7 +51,7 @@ def render(report: Report, run: Run) -> str:
 
 
 def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
-    """As many rows as there is room for, the gravest before others, in the order of the files."""
+    """Return as many rows as there is room for, the gravest before others, in the order of the files."""
     if not rows:
         return ""
     shown_rows: set[int] = set()
@@ -167,7 +167,7 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
     for path, why in run.unreadable:
         yield f"Not read: {code(printable(shown_path(path, run.root)))}: {_note(why)}."
     for fault in report.faults:
-        yield f"A rule broke down: {_note(fault)}."
+        yield f"A rule failed:  {_note(fault)}."
     if run.applied:
         yield f"Fixed {counted(len(run.applied), 'finding')}."
     for result, why in run.refused:
@@ -223,7 +223,7 @@ def code(text: str) -> str:
 
 
 def _backticks(text: str) -> int:
-    """The longest row of them."""
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 

@@ -28,7 +28,7 @@ VERSION = 1
 
 
 def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
-    """The plan, to be written as JSON."""
+    """Return the plan, to be written as JSON."""
     return {
         "version": VERSION,
         "karpenter": str(plan.options.release),
@@ -125,7 +125,7 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
         record["nodes"] = {
             **counts(plan.nodes),
             "claims": [
-                {"name": node.name, "fate": node.fate, "reason": node.reason, "drifted": node.drifted}
+                {"name": node.name, "fate": node.outcome, "reason": node.reason, "drifted": node.drifted}
                 for node in plan.nodes
             ],
         }

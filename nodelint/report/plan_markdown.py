@@ -210,7 +210,7 @@ class _Comment:
 
 
 def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
-    """As many blocks as there is room for, and how many those are."""
+    """Return as many blocks as there is room for, and their number."""
     text = ""
     for number, block in enumerate(pool_blocks):
         part = render(block)

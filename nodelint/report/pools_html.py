@@ -41,7 +41,7 @@ _MOST_TYPES = 40
 def pools_html(
     title: str, resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit] = (), cost: FleetCost | None = None
 ) -> str:
-    """The page of a command named `title`."""
+    """Return the page of a command named `title`."""
     ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
     sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
@@ -150,7 +150,7 @@ def _sentence(text: str) -> str:
 
 
 def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """How many instance types each two pools share."""
+    """Yield how many instance types each two pools share."""
     shown = resolutions[:_MOST_IN_MATRIX]
     if len(shown) < 2:
         return
@@ -220,7 +220,9 @@ def _funnel(resolution: Resolution) -> str:
 def _charts(resolution: Resolution) -> Iterator[str]:
     """The price of each type that is left against its vCPUs and its memory."""
     catalog = resolution.catalog
-    prices = [(price, name) for price, name in resolution.list_prices(resolution.launchable) if price is not None]
+    prices = [
+        (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None
+    ]
     without = len(resolution.launchable) - len(prices)
     vcpus, memory = list[Point](), list[Point]()
     for price, name in prices:
@@ -264,7 +266,7 @@ def _zones(resolution: Resolution) -> str:
 
 def _cheapest(resolution: Resolution) -> Iterator[str]:
     catalog = resolution.catalog
-    prices = sorted((p, name) for p, name in resolution.list_prices(resolution.launchable) if p is not None)
+    prices = sorted((p, name) for p, name in resolution.prices.list_prices(resolution.launchable) if p is not None)
     if not prices:
         return
     rows = "".join(

@@ -103,7 +103,7 @@ def target_lines(report: Report) -> list[str]:
             count = counted(len(group.objects), "object")
             lines.append(
                 f"Target of {count}: not known. {unclear.place} ({unclear.by}) states a release that nodelint cannot "
-                f"work out. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
+                f"resolve. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
                 "it with --karpenter-version."
             )
             continue
@@ -148,7 +148,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def targets_json(report: Report) -> list[dict[str, object]]:
-    """The same for programs."""
+    """Return the releases that objects were judged for, as plain values for JSON."""
     return [
         {
             "karpenter": releases_json(group.chosen),

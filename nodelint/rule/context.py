@@ -258,7 +258,9 @@ class Context(ObjectRelations):
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
-        """The same with the overlays of the pool's cluster, unless files turn their feature gate off."""
+        """Return what the pool can launch, with the overlays of its cluster. They count unless files turn their
+        feature gate off.
+        """
         if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)
         return self.overlays.apply(pool)
@@ -323,7 +325,7 @@ class Context(ObjectRelations):
         )
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
-        """What the API server says of an object."""
+        """Return what the API server says of an object."""
         found = self._problems.get(id(obj))
         if found is None:
             from nodelint.apiserver import check

@@ -102,12 +102,12 @@ class Rule(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The first line of the page."""
+        """Return the first line of the page."""
         return self.page.strip().partition("\n")[0]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name, and those that it had before."""
+        """Return the name of the rule, and its former names."""
         return (self.name, *self.renamed)
 
     def applies_to(self, obj: Object) -> bool:

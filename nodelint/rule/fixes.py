@@ -341,7 +341,9 @@ def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[M
 
 
 def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
-    """Of alias families that would do, the one to go to: the class's own, else AL2023, which most are made for."""
+    """Return the alias family to move to, of those that would do: the class's own, else AL2023, which most images are
+    made for.
+    """
     own = next((family for family in families if ami_family_of(family) == ami_family), None)
     return own or ("al2023" if "al2023" in families else families[0])
 

@@ -24,7 +24,7 @@ class ObjectRelations(ABC):
     def __init__(
         self, objects: Sequence[Object], target: Target, foreign: Sequence[Object], context_count: int
     ) -> None:
-        self._world = objects
+        self._run_objects = objects
         self._foreign = foreign
         self._judged = len(objects) - context_count
         self._target = target
@@ -36,7 +36,7 @@ class ObjectRelations(ABC):
     @property
     def objects(self) -> Sequence[Object]:
         """Every object of the run, those read for context only too."""
-        return self._world
+        return self._run_objects
 
     @cached_property
     def classes(self) -> list[EC2NodeClass]:

@@ -39,11 +39,11 @@ class Target(NamedTuple):
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:
-        """The releases of Karpenter and of Kubernetes."""
+        """Return the releases of Karpenter and of Kubernetes."""
         return self.karpenter, self.kubernetes
 
     def for_choice(self, chosen: Chosen) -> Target:
-        """The same for releases that were chosen for an object."""
+        """Return the target with the releases that were chosen for an object."""
         return self._replace(
             karpenter=chosen.karpenter.last,
             kubernetes=chosen.kubernetes,

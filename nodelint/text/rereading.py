@@ -1,4 +1,4 @@
-"""A source read again with another text: only the document that differs, where that is enough."""
+"""Read a source again with another text, if possible only the document that differs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nodelint.text.source import Source, chunks, is_yaml_alone
 
 
 def reread(source: SourceText, text: str) -> Source:
-    """Return the same file with another text."""
+    """Return a source read from another text, at the path and in the encoding of this one."""
     new = Source.from_text(source.path, text, source.also)
     _take_marks(new, source)
     if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
@@ -45,12 +45,10 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
 
 
 def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the same for a document within another text: the others there are passed over.
+    """Return the file read anew in one document within another text; the other documents are passed over.
 
-    None where it is not as before.
-
-    To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
-    documents these words are others, as long.
+    None where the document is not as before. In the other documents `apiVersion` and `karpenter` are replaced by
+    words of the same length: a reader finds no object and no values in such a text.
     """
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
@@ -76,9 +74,10 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
 
 
 def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
+    """Return the file read anew in one heredoc of Terraform; only the text between its neighbours is read.
 
-    A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
+    A file that is filled in may hold hundreds of heredocs. Where several documents stand in one, more is read. None
+    where no such part reads as before.
     """
     from nodelint.text.embedded import host_of, read
 

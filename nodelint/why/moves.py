@@ -121,7 +121,7 @@ class Moves:
         self.add(pod, node)
 
     def add(self, pod: ClusterPod, holder: NodeState | NewNode) -> None:
-        """Let constraints count a pod on a node that is there, or on a new one."""
+        """Count a pod on a node for the constraints: on one that is there, or on a new one."""
         self._placed.add(pod.namespace, pod.labels, holder)
         for constraint in required_anti_affinity(pod):
             self._repelling.add(constraint, holder)
@@ -147,7 +147,7 @@ class Moves:
         return MovedCounts(self.fleet.count(constraint, shape), changes)
 
     def repelling(self, pod: ClusterPod) -> Iterator[Constraint]:
-        """Yield the required anti-affinity of other pods that is against this one, each once."""
+        """Yield the required anti-affinity of other pods that excludes this one, each once."""
         known: set[str] = set()
         moved = (constraint for constraint, _ in self._repelling.selecting(pod.namespace, pod.labels))
         for constraint in (*self.fleet.counts.repelling_for(pod), *moved):

@@ -106,12 +106,12 @@ class ClusterPod:
 
     @property
     def tolerates_disruption(self) -> bool:
-        """Whether it tolerates the taint of nodes that are being removed, and so is not evicted."""
+        """Whether the pod tolerates the taint of nodes that are being removed, and so is not evicted."""
         stated = (_read_toleration(item) for item in mappings(self.spec.get("tolerations")))
         return any(toleration.tolerates(*DISRUPTED) for toleration in stated)
 
     def is_evictable(self, now: datetime, release: Version) -> bool:
-        """Whether Karpenter asks for its eviction."""
+        """Whether Karpenter asks for the pod's eviction."""
         evicted = self.is_active and not self.is_static and not self.tolerates_disruption
         return evicted and not self.is_protected(now, release)
 

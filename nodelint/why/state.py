@@ -135,7 +135,7 @@ class NodeState:
 
     @cached_property
     def is_deleting(self) -> bool:
-        """Whether node or NodeClaim are being deleted, or Karpenter has begun to replace it."""
+        """Whether the node or its NodeClaim is being deleted, or Karpenter has begun to replace the node."""
         if any(mapping(o, "metadata").get("deletionTimestamp") is not None for o in (self.node, self.claim)):
             return True
         return self.is_queued or is_true(self.claim or {}, "InstanceTerminating")

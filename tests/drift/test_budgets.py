@@ -144,6 +144,11 @@ def test_what_budgets_do_not_decide_is_said_too() -> None:
         "a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod",
         "nodes expire after 720h whatever the budgets say",
     ]
+    found = words(pace(pool({"nodes": "10%"}, terminationGracePeriod="1h", expireAfter="720h"), SATURDAY))
+    assert found[1:] == [
+        "a node whose pods may not be evicted goes after 1h anyway",
+        "nodes expire after 720h whatever the budgets say",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.files import discover
+from nodelint.files import contents, discover
 from nodelint.files.discover import Discovery
 from nodelint.text import Source
 from nodelint.text.yaml import yaml_stream
@@ -138,19 +138,19 @@ def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) 
     path = tmp_path / "stream.yaml"
     with path.open("wb") as file:
         file.write(f"---\n{POOL}---\n# ".encode())
-        file.seek(discover._LARGEST)
+        file.seek(contents._LARGEST)
         file.write(f"\n---\n{POOL}".encode())
     before = path.stat()
     select = ("--select", "unknown-value")
     found = json.loads(nodelint("check", "stream.yaml", *select, "--format", "json").stdout)["findings"]
     assert [(entry["start"]["line"], entry["start"]["column"]) for entry in found] == [(9, 71), (20, 71)]
     done = nodelint("check", "stream.yaml", *select, "--fix", "--unsafe-fixes")
-    assert "the file is too long to be written anew" in done.stdout
+    assert "the file is too long to rewrite" in done.stdout
     assert path.stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_other_long_files_are_refused_where_they_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discover, "_LARGEST", 1 << 21)
+    monkeypatch.setattr(contents, "_LARGEST", 1 << 21)
     (tmp_path / "ours.json").write_bytes(b"karpenter" + b" " * (1 << 22))
     (tmp_path / "other.json").write_bytes(b" " * (1 << 22))
     (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 19))

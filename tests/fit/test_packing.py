@@ -56,7 +56,7 @@ def packed(tree: Tree, counts: dict[str, int]) -> list[tuple[str, str | None, in
         if not workload.is_daemon and (pod := pod_of(workload)) is not None
     ]
     found = Packer({id(pool): tree.daemon_groups(pool, None) for pool in tree.pools}).pack(groups)
-    cheapest = [node.pool.resolution.cheapest_type(node.types) for node in found.nodes]
+    cheapest = [node.pool.resolution.prices.cheapest_type(node.types) for node in found.nodes]
     return sorted(
         (str(node.pool.name), price[1] if price else None, node.pods)
         for node, price in zip(found.nodes, cheapest, strict=True)
@@ -128,6 +128,16 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[dict[str, Any], int]], list[tu
         pool(line(TYPE, "In", "m5.large"), line("topology.kubernetes.io/zone", "In", "us-east-1a", "us-east-1b")),
         [(spread("topology.kubernetes.io/zone", labelSelector={"matchLabels": LABELS}), 5)],
         [("m5.large", 2), ("m5.large", 3)],
+    ),
+    "as many domains as there have to be": (
+        pool(line(TYPE, "In", "m5.large"), line("topology.kubernetes.io/zone", "In", "us-east-1a", "us-east-1b")),
+        [(spread("topology.kubernetes.io/zone", minDomains=2, labelSelector={"matchLabels": LABELS}), 5)],
+        [("m5.large", 2), ("m5.large", 3)],
+    ),
+    "fewer domains than there have to be": (
+        pool(line(TYPE, "In", "m5.large"), line("topology.kubernetes.io/zone", "In", "us-east-1a", "us-east-1b")),
+        [(spread("topology.kubernetes.io/zone", minDomains=3, labelSelector={"matchLabels": LABELS}), 5)],
+        [("m5.large", 1)] * 2,
     ),
     # instance_selection_test.go and suite_test.go of provisioning
     "limits count the largest type of a node": (

@@ -183,7 +183,7 @@ def test_what_is_behind_a_limit_is_said(
         re.search(r"3 of 6 .* are not judged: 3 are the most|more than 3 ", g["reason"]) for g in gaps
     )
     done = nodelint("check", "--fail-on-unjudged", cwd=tmp_path / "new")
-    assert done.returncode == 1 and "not all is judged" in done.stderr
+    assert done.returncode == 1 and "not everything was judged" in done.stderr
     assert "All good" not in done.stdout and gaps[0]["reason"] in done.stdout
     planned = nodelint("plan", "--old", "old", "new")
     assert planned.returncode == 1
@@ -223,7 +223,7 @@ LIMITS = {
         inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
         inventory/unread_forms.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
-        model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
+        model/validity.py:_MOST files/contents.py:_LARGEST files/safe_read.py:LARGEST
         text/source.py:LARGEST_DOCUMENT text/yaml/aliases.py:MOST_COPIES text/yaml/compose.py:DEEPEST
         text/yaml/lenient_yaml.py:_MOST_REPAIRS text/yaml/yaml_stream.py:LONGEST
         text/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nodelint.karpenter.resolve.resolution import adjust_price
+from nodelint.karpenter.resolve.pool_prices import adjust_price
 from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
 from nodelint.text import Source

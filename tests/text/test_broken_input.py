@@ -66,7 +66,7 @@ UNREADABLE: dict[str, tuple[bytes, int, int, str]] = {
     "a key twice": ((HEAD + "kind: NodePool\n").encode(), 3, 1, "`kind` is there twice"),
     "a key twice in JSON": (b'{"kind": "NodePool", "kind": "karpenter"}', 1, 22, "`kind` is there twice"),
     "a text behind JSON": (b'{"apiVersion": "karpenter.sh/v1"} and', 1, 35, "the end here"),
-    "a list as key": ((HEAD + "[a]: b\n").encode(), 3, 1, "a key has to be a text"),
+    "a list as key": ((HEAD + "[a]: b\n").encode(), 3, 1, "a key must be a string"),
     "a merge of a number": ((HEAD + "<<: 5\n").encode(), 3, 5, "`<<` needs a mapping"),
     "a merge of numbers": ((HEAD + "<<: [1, 2]\n").encode(), 3, 5, "`<<` needs a mapping"),
     "an alias without anchor": ((HEAD + "spec: *x\n").encode(), 3, 7, "`*x` has no anchor"),

@@ -61,7 +61,9 @@ def hold_to_growth(expression: str) -> None:
     for name, times in Counter(re.findall(_BINDS, bare)).items():
         growth *= max(1.0, (len(re.findall(rf"(?<![\w.]){name}\b", bare)) - times) / times) ** times
         if growth > _MOST_GROWTH:
-            raise Unsupported("the expression makes more than nodelint works out: its variables hold each other")
+            raise Unsupported(
+                "the expression needs more steps than nodelint evaluates: its variables refer to each other"
+            )
     if len(re.findall(_JOINS, bare)) > _MOST_JOINS:
         raise Unsupported(f"the expression joins or replaces texts more than {_MOST_JOINS} times")
 
@@ -185,7 +187,9 @@ def matches(text: str, pattern: str, foreign: bool = True) -> bool:
 
 
 def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
-    """Return the same, asked anew: by Python's expressions where the pattern is known and the text is short."""
+    """Return whether a pattern matches a text. Python's `re` answers where the pattern is known and the text is
+    short. Raise `Unsupported` for a pattern that neither it nor the CEL package reads.
+    """
     try:
         found = python_pattern(pattern)
         if len(text) <= _SHORT and not foreign:

@@ -1,4 +1,4 @@
-"""Facts about EC2 as a file: what was asked, when, of which region and account, and what came back.
+"""Records of facts about EC2: the question, its time, region and account, and the answer.
 
 A snapshot is one JSON document with one fact to a line, so that the difference between two of them can be
 read (`format`). The catalogue that comes with nodelint is such a file (`data/catalog.json`, made by
@@ -80,7 +80,7 @@ class Question(NamedTuple):
 
     @classmethod
     def make(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
-        """A question, its filters brought into order."""
+        """Return a question, its filters brought into order."""
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
     def value(self, name: str) -> str | None:
@@ -239,7 +239,7 @@ class Region(NamedTuple):
 
 
 def account_hash(account: str) -> str:
-    """What stands for an account in a snapshot: the beginning of a hash, for account ids are not for everyone."""
+    """Return the beginning of a hash of an account's id: a snapshot is not to hold the id."""
     from hashlib import sha256
 
     return f"sha256:{sha256(account.encode()).hexdigest()[:16]}"

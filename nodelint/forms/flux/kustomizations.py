@@ -58,12 +58,12 @@ class FluxKustomization(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """Its file and its name: the object is what differs from cluster to cluster."""
+        """Return the file and the name of the object: it is what differs from cluster to cluster."""
         return f"{os.path.abspath(self.node.source.path)}:{text_of(self.node.find('metadata', 'name'))}"
 
     @property
     def label(self) -> str:
-        """Its file, from the folder on that it applies."""
+        """Return the path of the object's file, from the folder on that the object applies."""
         return os.path.relpath(self.node.source.path, self.folder).replace(os.sep, "/")
 
     @property
@@ -272,7 +272,9 @@ class _FluxBack(Back):
         self.overlay: Built | None = None
 
     def _lead_values(self, after: Source) -> LedEdits | Withheld:
-        """The same change in the files: of the text itself, or of a value that is all of what changes."""
+        """Return the edits of files that make a change of the text: of the text itself, or of a value that is all
+        that changes.
+        """
         made: list[Edit] = []
         direct: list[Edit] = []
         shared = False

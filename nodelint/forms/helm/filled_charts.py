@@ -139,7 +139,7 @@ def _fill(
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
-    """The sources whose releases no overlay takes in."""
+    """Return the sources whose releases no overlay takes in."""
     from nodelint.forms.helm.overlay_releases import may_hold_releases
 
     taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
@@ -256,7 +256,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
 
 
 def _read_values(path: str) -> str:
-    """The text of a file without an object, which may hold values; else nothing."""
+    """Return the text of a file if it may hold values of a chart: no Kubernetes object stands in it. Else return an
+    empty text.
+    """
     try:
         data = gate.read_listed(path, _LARGEST)
     except OSError:

@@ -195,7 +195,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Of a whole file of values, the entries that the templates of a chart use; anything else as it is."""
+    """Yield the entries of a file of values that the templates of a chart use; any other text as it is."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

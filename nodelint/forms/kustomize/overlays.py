@@ -25,7 +25,7 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
-    outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand), workloads=workloads or None)
+    outcomes = build_overlays(kustomizations, at_hand, _FilesOfKarpenter(at_hand), workloads=workloads or None)
     built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
     unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
     return _without_met([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
@@ -47,7 +47,9 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
 
 
 def _without_met(built: list[Built]) -> list[Built]:
-    """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
+    """Return the built texts without warnings about a patch that meets no object in one overlay and meets one in
+    another.
+    """
     missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
     parts = [set(built_text.parts) for built_text in built]
 
@@ -61,7 +63,7 @@ def _without_met(built: list[Built]) -> list[Built]:
     ]
 
 
-class _Marked(Collection[str]):
+class _FilesOfKarpenter(Collection[str]):
     """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
 
     A file may be at hand for another reason: that it holds workloads, or values of a chart.

@@ -60,17 +60,17 @@ class Id(NamedTuple):
 class Resource:
     """An object of an overlay, with the names that it had before.
 
-    `home` is the file where it begins. `marked`: its text, or a patch for it, has a word of Karpenter's. `doubtful`:
-    a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the last to
-    change it, so that no other holds a part of its value.
+    `home` is the file where it begins. `is_of_karpenter`: its text, or a patch for it, has a word of Karpenter's.
+    `doubtful`: a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the
+    last to change it, so that no other holds a part of its value.
     """
 
-    __slots__ = ("_ids", "doubtful", "home", "is_json", "marked", "previous", "value")
+    __slots__ = ("_ids", "doubtful", "home", "is_json", "is_of_karpenter", "previous", "value")
 
-    def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
+    def __init__(self, value: YamlTree, home: Source, is_of_karpenter: bool) -> None:
         self.value = value
         self.home = home
-        self.marked = marked
+        self.is_of_karpenter = is_of_karpenter
         self.previous: list[tuple[str, str, str]] = []
         self.doubtful = False
         self._ids: list[Id] | None = None
@@ -87,16 +87,18 @@ class Resource:
 
     @property
     def id(self) -> Id:
-        """What it is now."""
+        """Return the kind, name and namespace of the object as they are now."""
         return read_id(self.value)
 
     def ids(self) -> list[Id]:
-        """What it was, the oldest first, and what it is."""
+        """Return the former ids of the object, the oldest first, and its id now."""
         now = self.id
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
     def known_ids(self) -> list[Id]:
-        """The same while nothing but `forget_ids` tells that they are others: for what asks each resource often."""
+        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out anew. Each resource
+        is asked often.
+        """
         if self._ids is None:
             self._ids = self.ids()
         return self._ids
@@ -106,7 +108,7 @@ class Resource:
         self._ids = None
 
     def keep_id(self) -> None:
-        """Remember what it is before it becomes something else."""
+        """Remember the kind, name and namespace of the object before they change."""
         now = self.id
         known = (now.namespace, now.name, now.kind)
         if self.previous[-1:] != [known]:
@@ -125,7 +127,7 @@ def split_version(api_version: str) -> tuple[str, str]:
 
 
 def read_id(value: YamlTree) -> Id:
-    """Which object a value is."""
+    """Return the kind, name and namespace of an object."""
     group, version = split_version(value.text("apiVersion"))
     kind = value.text("kind")
     name = value.get("metadata", "name")
@@ -181,7 +183,7 @@ class Selector(NamedTuple):
 
 
 def read_selector(value: YamlTree | None) -> Selector:
-    """The target of a patch in a kustomization."""
+    """Return the target of a patch in a kustomization."""
     if value is None:
         return Selector()
     names = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")

@@ -44,7 +44,7 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
         for field in ("resources", "bases", "components"):
             named = root.get(field)
             if named is not None and isinstance(named.value, str):
-                return SyntaxProblem(named.start, f"`{field}` has to be a list")
+                return SyntaxProblem(named.start, f"`{field}` must be a list")
             for item in named.items if named is not None else ():
                 path = item.value if isinstance(item.value, str) else ""
                 if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):

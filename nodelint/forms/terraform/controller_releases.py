@@ -33,7 +33,7 @@ class ControllerRelease(NamedTuple):
 
     @property
     def version_text(self) -> str:
-        """The version; empty where it is not known."""
+        """Return the version; empty where it is not known."""
         value = self.version.value if self.version is not None else None
         return value if isinstance(value, str) else ""
 

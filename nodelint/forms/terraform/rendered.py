@@ -131,7 +131,9 @@ class _TerraformBack(Back):
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """The same change in the files, where literals are changed by it and nothing else is."""
+        """Return the edits of files that make a change of the built text. None where anything but literals would
+        change.
+        """
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         if self._run.is_spent:
@@ -164,7 +166,9 @@ class _TerraformBack(Back):
         return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
-        """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
+        """Return the edit of the template that an edit of the result comes from. It may span lines of a heredoc whose
+        common indent Terraform takes away. None where the characters were not copied as they are.
+        """
         found = super()._own(edit) if "\n" not in edit.text else None
         if found is not None:
             return found

@@ -199,7 +199,7 @@ class TerragruntFile:
         return None
 
     def values(self, at: Node) -> Node:
-        """Its locals and inputs, as another file reads them."""
+        """Return the locals and inputs of the unit, as another file reads them."""
         names = [name for block in self.blocks if block.kind == "locals" for name in self._body(block)]
         own = ((name, at, value) for name in names if (value := self._lookup("local", name)) is not None)
         inputs = ((name, at, value) for name, value in self.inputs().items())

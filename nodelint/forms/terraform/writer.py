@@ -31,7 +31,7 @@ class AttributeForm(NamedTuple):
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Another scalar in a node's place; for a key another name."""
+    """Return edits that put another scalar in a node's place; for a key another name."""
     if node.kind != "scalar":
         return replace(node, value)
     is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
@@ -40,7 +40,7 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Another value in a node's place."""
+    """Return edits that put another value in a node's place."""
     if node.parent is None:
         raise NotEditable("this is a whole object")
     if any(entry.key is node for entry in node.parent.entries):
@@ -52,7 +52,7 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Several items, in this order, before the one of that index."""
+    """Return edits that insert items, in this order, before the item of an index."""
     near = sequence.items[max(index, 1) - 1 : max(index, 1)]
     model = near[0] if near else None
 
@@ -70,7 +70,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
     members = members_of(mapping)
     previous = mapping.entry(after) if after is not None else None
     index = 0 if first else len(members)
@@ -223,7 +223,7 @@ def _lines(
 
 
 def _form(node: Node) -> AttributeForm:
-    """How the nearest object writes its keys."""
+    """Return how the nearest object writes its keys."""
     at: Node | None = node
     while at is not None:
         if at.kind == "mapping" and at.entries:
@@ -264,7 +264,7 @@ def is_literal(node: Node) -> bool:
 
 
 def change_literal(node: Node, value: object) -> list[Edit]:
-    """Another value in the place of a literal, by the fewest edits. Raises `NotEditable`."""
+    """Return the fewest edits that put another value in the place of a literal. Raise `NotEditable`."""
     own = _read_literal(node.source, node)
     if own is None or own.kind != node.kind:
         raise NotEditable("it is no literal")

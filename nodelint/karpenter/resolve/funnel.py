@@ -208,7 +208,9 @@ def _types_without_line(
 
 
 def _exclusions_but_one(requirements: Sequence[Requirement]) -> Iterator[Requirement | None]:
-    """For each of some requirements that only exclude, all others folded; None where all say the same without it."""
+    """Yield for each requirement that only excludes all others folded into one. None where the others exclude as much
+    without it.
+    """
     times = Counter(value for requirement in requirements for value in requirement.values)
     for requirement in requirements:
         own = [value for value in requirement.values if times[value] == 1]
@@ -222,7 +224,7 @@ def _folded(first: Requirements, then: Requirements) -> Requirements:
 
 
 def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
-    """For each item all others joined in their order; None where there is no other."""
+    """Return for each item all others joined in their order. None where there is no other."""
 
     def joined(first: _T | None, then: _T | None) -> _T | None:
         if first is None or then is None:

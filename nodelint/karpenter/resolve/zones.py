@@ -238,10 +238,13 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
         if reserve.ending:
             yield (
                 terms,
-                f"the reservation {what} ends at {reserve.reservation.ends}: nothing is launched in it any more",
+                f"the reservation {what} ends at {reserve.reservation.ends}: Karpenter launches nothing more in it",
             )
         elif not reserve.reservation.free:
-            yield terms, f"the reservation {what} had no free instance: none is launched in it until one is free"
+            yield (
+                terms,
+                f"the reservation {what} had no free instance: Karpenter launches nothing in it until one is free",
+            )
 
 
 class _OfferedTypes(NamedTuple):

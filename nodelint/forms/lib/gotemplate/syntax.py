@@ -82,7 +82,9 @@ class Block(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A template with a name, which prints nothing where it stands; None for a name that is not a plain text."""
+    """A named template (`define`), which prints nothing where it is defined. `name` is None where it is not a plain
+    text.
+    """
 
     start: int
     end: int
@@ -240,7 +242,7 @@ def _head(text: str) -> tuple[tuple[str, ...], Pipeline | None]:
 
 
 def expression_of(text: str) -> Pipeline:
-    """What a pipeline says. Raises `BadTemplate`."""
+    """Return what a pipeline says. Raise `BadTemplate`."""
     tokens: list[tuple[str, bool]] = []
     at = 0
     while at < len(text.rstrip()):
