@@ -160,7 +160,7 @@ def test_the_gate_of_expressions(nodelint: Run, tmp_path: Path, gate: str | None
     (tmp_path / "release.yaml").write_text(helm_release(stated))
     assert findings(nodelint) == ({"kubelet-expression": "error"} if gate == "false" else {})
     output = " ".join(nodelint("check", "--select", "kubelet-expression").stdout.split())
-    assert ("whether the feature gate NodeClassCEL is on is not known" in output) == (gate is None)
+    assert ("does not know whether the feature gate NodeClassCEL is on" in output) == (gate is None)
 
 
 def test_all_settings_can_be_asked() -> None:
