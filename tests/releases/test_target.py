@@ -892,6 +892,7 @@ def test_a_range_is_parted_where_something_changes() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_releases_that_the_code_tells_apart_are_known_as_such() -> None:
     found = set()
     for path in [*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
