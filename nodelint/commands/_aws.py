@@ -158,7 +158,7 @@ def live(
 
 
 def _in_vain(brought: Brought, known: Region | None) -> list[str]:
-    """What was asked again and not answered, so that an older answer stays; nothing else would say why it is old."""
+    """Return sentences about facts that AWS was asked for again and did not answer: the older answers stay."""
     stays = known.answers if known is not None else {}
     reasons = (
         f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"
@@ -169,7 +169,9 @@ def _in_vain(brought: Brought, known: Region | None) -> list[str]:
 
 
 def _unasked(refusal: aws.CannotAsk, name: str, classes: Sequence[ClassesAt], old: Snapshot | None) -> Snapshot:
-    """What is known where nothing could be asked: what was known before, and of the rest why it is not."""
+    """Return the snapshot of a run that could not ask AWS: the facts known before, and for the others why they are
+    missing.
+    """
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     failed = Answer(at, failed=refusal.reason, transient=refusal.transient)
 

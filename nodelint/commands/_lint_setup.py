@@ -125,7 +125,7 @@ class Judging(NamedTuple):
 
     @property
     def request(self) -> LintRequest:
-        """What a run over the inventory asks."""
+        """Return what a run over the inventory asks."""
         from nodelint.lint.engine import LintRequest
 
         return LintRequest(self.target, self.session.rules, self.session.selection, self.context_sources)

@@ -129,7 +129,9 @@ def command(
 
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
-    """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
+    """Return what was found, and the classes to ask AWS about: those of the paths, and those that their pools refer
+    to. The run ends where there are none.
+    """
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
@@ -166,7 +168,7 @@ def _repeat_flags(flags: RefreshFlags) -> list[str]:
 
 
 def _releases(classes: Sequence[ClassesAt]) -> str:
-    """`Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
+    """Return the releases of the classes in words: `Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
     return " and ".join(
         f"Karpenter {place.karpenter}" + (f" (Kubernetes {place.kubernetes})" if place.kubernetes else "")
         for place in classes

@@ -102,7 +102,7 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
         echo_json(rule_data(page, whole))
         return
     style = look(page=True)
-    head = fitted(header(page), style)
+    head = fitted(header(page, rules), style)
     echo("\n".join([style.style(page.name, bold=True), *head, "", *page_lines(whole, style)]))
 
 

@@ -197,7 +197,7 @@ def text_hash(text: str) -> int:
 
 
 def _fnv(data: bytes) -> int:
-    """FNV-1, 64 bits: multiply, then XOR."""
+    """Return the FNV-1 hash of bytes, 64 bits: multiply, then XOR."""
     value = _BASIS
     for byte in data:
         value = (value * _PRIME & _MASK) ^ byte

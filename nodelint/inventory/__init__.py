@@ -51,11 +51,11 @@ class Inventory(NamedTuple):
 
     @property
     def unbuilt(self) -> list[Gap]:
-        """The overlays that could not be built."""
+        """Return the overlays that could not be built."""
         return [gap for gap in self.gaps if gap.what == "overlay"]
 
     def auto_mode_objects(self) -> Iterator[Object]:
-        """The NodePools and classes of EKS Auto Mode."""
+        """Return the NodePools and classes of EKS Auto Mode."""
         return (obj for obj in self.objects(foreign=True) if obj.provider == "auto-mode")
 
     def objects(self, foreign: bool = False) -> Iterator[Object]:

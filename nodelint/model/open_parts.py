@@ -69,7 +69,7 @@ class _Finder:
 
     @staticmethod
     def _level(line: re.Match[str]) -> int:
-        """The column in which a line prints."""
+        """Return the column in which a line prints."""
         indents = re.findall(r"\bn?indent\s+(\d+)", line[0])
         return int(indents[-1]) if indents else len(line[0]) - len(line[0].lstrip(" \t"))
 

@@ -223,7 +223,7 @@ def code(text: str) -> str:
 
 
 def _backticks(text: str) -> int:
-    """The longest row of them."""
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 

@@ -40,7 +40,7 @@ class PoolBlock(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of its pools."""
+        """Return the names of its pools."""
         return ", ".join(printable(pool.name) for pool in self.pools)
 
 
@@ -176,8 +176,8 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what may move nodes although none drifts is no all-clear."""
-    moves = pool.grade == "none" and any(effect.removes for effect in pool.effects)
+    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
+    moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
@@ -207,7 +207,8 @@ def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
     if reason.covered == "unknown":
-        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
+        unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
     parts += [] if reason.recorded else ["also a cause; Karpenter records only the first cause"]
     return ", ".join(parts)
 
@@ -295,7 +296,7 @@ def totals(plan: Plan) -> Iterator[str]:
 
 
 def headline_of_plan(plan: Plan) -> str:
-    """The whole plan in a sentence or two."""
+    """Return the whole plan in a sentence or two."""
     sentences = []
     if plan.pools and all(pool.change == "unchanged" and not concerns(pool) for pool in plan.pools):
         several = len(plan.pools) > 1
@@ -323,7 +324,7 @@ def moves_in_words(plan: Plan) -> Iterator[str]:
 
 
 def closing(findings: Findings) -> Iterator[str]:
-    """What stands below the pools."""
+    """Yield what stands below the pools."""
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
@@ -346,7 +347,7 @@ def releases_of(plan: Plan) -> str:
 
 
 def workload_headline(change: WorkloadChange) -> str:
-    """What becomes of a workload's pods, in words."""
+    """Return what becomes of a workload's pods, in words."""
     if change.stranded:
         return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
     return (

@@ -65,7 +65,7 @@ def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _readable(text: str) -> str:
-    """A link as its words and its address."""
+    """Return a link as its words and its address."""
     return re.sub(r"\[([^\[\]]+)\]\((https?://[^()\[\]\s]+)\)", r"\1: \2", text)
 
 

@@ -53,7 +53,7 @@ def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: S
 
 
 def in_part_text(objects: Sequence[Object]) -> str:
-    """`2 pools not judged in full`."""
+    """Return `2 pools not judged in full`."""
     return f"{_counts([(obj.source.path, obj) for obj in objects])} not judged in full"
 
 

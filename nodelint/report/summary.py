@@ -90,6 +90,9 @@ def summary_text(
     lines += coverage_lines(coverage, verbose)
     lines += _wants(report.skipped, verbose)
     lines += unread_lines(run.unread)
+    if run.repository:
+        rest = "workloads in the rest of the repository, with these NodePools"
+        lines.append(printable(f"Not compared: {rest}; to compare them: `nodelint check {run.repository}`."))
     facts = run.facts
     if facts and facts.snapshot:
         lines.append(f"Facts: {_describe_snapshot(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")

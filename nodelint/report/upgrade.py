@@ -62,14 +62,14 @@ def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = P
 
 
 def headline(outcome: Upgrade) -> str:
-    """The two releases, and what was looked at."""
+    """Return the two releases, and what was looked at, in one sentence."""
     files = len({obj.source.path for obj in outcome.objects})
     objects = counted(len(outcome.objects), "object")
     return f"Karpenter {outcome.old.karpenter} to {outcome.new.karpenter}: {objects} in {counted(files, 'file')}"
 
 
 def steps(outcome: Upgrade) -> Iterator[str]:
-    """The steps of the route, each a sentence."""
+    """Yield the steps of the route, each a sentence."""
     route = outcome.route
     yield from (*route.trouble, *route.healed)
     for stop in route.stops:
@@ -115,7 +115,7 @@ def _change_time(shift: SettingChange) -> str | None:
 
 
 def shift_text(shift: SettingChange) -> str:
-    """What becomes of a setting, in words."""
+    """Return what becomes of a setting, in words."""
     kind = shift.setting.kind
     if shift.begins:
         known = {"value": "From this release on, the chart reads the value. Before, the value has no effect."}
@@ -195,7 +195,7 @@ def _fix(change: FindingChange) -> str:
 
 
 def format_location(span: Span) -> str:
-    """`path:line:column`."""
+    """Return `path:line:column`."""
     at = span.source.position(span.start)
     return f"{printable_path(span.source.path)}:{at.line}:{at.column}"
 

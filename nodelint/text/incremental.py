@@ -190,7 +190,7 @@ def _shift(document: Document, by: int) -> None:
 
 
 def _nodes(document: Document) -> Sequence[Node]:
-    """Yield every node of a document once, also those that no reader of its value meets."""
+    """Return every node of a document once, also those that no reader of its value meets."""
     if document.nodes is None:
         document.nodes = tuple(_document_nodes(document))
     return document.nodes

@@ -237,7 +237,7 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Yield those of some ordered spans that begin behind the end of the span before."""
+    """Return those of some ordered spans that begin behind the end of the span before."""
     separate: list[tuple[int, int]] = []
     for span in spans:
         if not separate or span[0] >= separate[-1][1]:

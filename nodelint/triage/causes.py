@@ -99,7 +99,7 @@ def _of_releases(releases: Sequence[Version], means: str) -> str:
 
 @cache
 def causes() -> tuple[Cause, ...]:
-    """Every known cause, the most telling first."""
+    """Return every known cause, the most telling first."""
     return tuple(_cause(entry) for entry in table("triage")["causes"])
 
 

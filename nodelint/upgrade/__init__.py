@@ -161,7 +161,7 @@ class _Move:
 
 
 def _node_of(place: Location) -> Node | None:
-    """The smallest node that holds a place."""
+    """Return the smallest node that holds a place."""
     if not isinstance(place.at, Span):
         return place.at
     span = place.at

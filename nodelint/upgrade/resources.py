@@ -43,7 +43,7 @@ class Location(NamedTuple):
 
 
 def of_object(obj: Object) -> ClusterResource:
-    """A pool or a class as a thing."""
+    """Return the cluster resource of a pool or a class."""
     return ClusterResource(obj.node, obj.kind, obj.label, obj.partial)
 
 

@@ -342,6 +342,15 @@ def test_a_comment_of_another_linter_gets_the_right_form(
     assert messages == ([] if names is None else [wanted])
 
 
+def test_a_comment_of_another_linter_is_about_the_line_from_its_first_character(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    put(tmp_path, POOL + "weigth: 3 # noqa\n---\n" + CLASS)
+    done = nodelint("check", "--format", "json", "--select", "unknown-field,unused-suppression")
+    messages = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
+    assert messages == ["this comment silences nothing here: write `# nodelint: ignore[unknown-field] reason`"]
+
+
 def test_a_comment_of_another_linter_where_nothing_is_found_is_left_in_peace(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, POOL.replace("\n", " # noqa\n", 1) + "---\n" + CLASS)
     assert nodelint("check", "--select", "unused-suppression").returncode == 0
@@ -362,3 +371,15 @@ def test_clean_removes_the_cache_and_nothing_else(nodelint: Run, tmp_path: Path)
 
 def test_the_rules_are_json_by_the_short_flag_too(nodelint: Run) -> None:
     assert nodelint("rule", "--json").stdout == nodelint("rule", "--format", "json").stdout
+
+
+def test_a_folder_of_a_repository_says_that_workloads_elsewhere_are_not_compared(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    put(tmp_path, f"{POOL}---\n{CLASS}", "pools/pool.yaml")
+    part = nodelint("check", "pools").stdout
+    assert "Not compared: workloads in the rest of the repository, with these NodePools; to compare them: " in part
+    assert "`nodelint check .`" in part
+    for paths in ([], ["."], ["pools/pool.yaml"], ["--profile", "minimal", "pools/pool.yaml"]):
+        assert "Not compared" not in nodelint("check", *paths).stdout

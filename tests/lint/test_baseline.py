@@ -95,6 +95,8 @@ def test_what_was_not_looked_for_is_not_fixed(report: Report, rules: dict[str, R
     assert {e.path for e in below.unjudged} == {"b.yaml"}
     assert len(split(none, entries, paths=["."]).gone) == len(entries)
     assert {e.path for e in split(none, entries, paths=["./b.yaml"]).gone} == {"b.yaml"}
+    elsewhere = [entry._replace(path=f"../{entry.path}") for entry in entries]
+    assert not split(none, elsewhere, paths=["."]).gone, "the run was about no folder beside"
     first = split(none, entries, rules={"unknown-value"})
     assert {e.rule for e in first.gone} == {"unknown-value"}
     assert {e.rule for e in first.unjudged} == {"wildcard-value"}

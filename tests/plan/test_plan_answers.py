@@ -188,6 +188,14 @@ def test_what_acts_at_once(edits: list[tuple[str, str]], effects: dict[str, str]
         assert what in found[field]
 
 
+def test_a_pool_without_a_weight_has_that_of_zero() -> None:
+    old, new = edited(BOTH, ("  weight: 10\n", "")), edited(BOTH, ("weight: 10", "weight: 1"))
+    for before, after, what in ((old, new, "earlier"), (new, old, "later")):
+        assert [effect.what for effect in plan_pool(before, after).effects] == [
+            f"the pool is tried {what} for new pods"
+        ]
+
+
 def test_consolidation_that_begins_comes_first_and_is_marked() -> None:
     old = edited(BOTH, ("consolidateAfter: 1m", "consolidateAfter: 1m\n    consolidationPolicy: WhenEmpty"))
     new = edited(BOTH, ("weight: 10", "weight: 11"))

@@ -169,6 +169,16 @@ CASES = {
         ("Kubernetes 1.32 -> 1.34", "can no longer launch nodes: no image of `bottlerocket@v1.39.1` is for", STOPS),
         (NONE, "AMIDrift", *REPLACED),
     ),
+    "alias with the first image for the next Kubernetes": Case(
+        {"a.yaml": edited(BOTH, ("al2023@v20260618", "bottlerocket@v1.47.0")), "c.yaml": CLUSTER},
+        {
+            "a.yaml": edited(BOTH, ("al2023@v20260618", "bottlerocket@v1.47.0")),
+            "c.yaml": edited(CLUSTER, ("1.32", "1.34")),
+        },
+        1,
+        ("Kubernetes 1.32 -> 1.34", "AMIDrift"),
+        ("launches nothing", STOPS),
+    ),
     "static pool made smaller": Case(
         STATIC,
         edited(STATIC, ("replicas: 10", "replicas: 2")),
@@ -342,18 +352,19 @@ def commit(folder: Path, files: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_headline_says_what_happens_first(nodelint: Run, tmp_path: Path, name: str) -> None:
-    """Two folders, and two commits of one repository, have the same answer."""
+    """Two folders, and two commits of one repository, have the same answer: the latter is tried of some."""
     case = CASES[name]
     write_files(tmp_path / "old", dict(_files(case.old)))
     write_files(tmp_path / "new", dict(_files(case.new)))
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=repository, check=True)
-    for side in (case.old, case.new):
-        commit(repository, _files(side))
-    folders = nodelint("plan", "--old", "old", "new")
-    commits = nodelint("plan", "--against", "HEAD~1", cwd=repository)
-    for done in (folders, commits):
+    answers = [nodelint("plan", "--old", "old", "new")]
+    if name in [*CASES][::4]:
+        repository = tmp_path / "repository"
+        repository.mkdir()
+        subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=repository, check=True)
+        for side in (case.old, case.new):
+            commit(repository, _files(side))
+        answers.append(nodelint("plan", "--against", "HEAD~1", cwd=repository))
+    for done in answers:
         assert done.returncode == case.code, done.stdout + done.stderr
         text = " ".join(done.stdout.split())
         for words in case.says:

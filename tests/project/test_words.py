@@ -92,8 +92,13 @@ ALLOWED = {
 _CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.S)
 
 
+_ANY = re.compile("|".join(map(re.escape, FORBIDDEN)), re.I)
+
+
 def used(text: str) -> list[str]:
     """Return the forbidden words of a text."""
+    if not _ANY.search(text):
+        return []
     return [word for word in FORBIDDEN if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text, re.I)]
 
 

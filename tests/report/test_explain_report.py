@@ -22,6 +22,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.report.explain import explain_text
 from nodelint.report.explain_json import explain_json
+from nodelint.report.price_chart import Point, price_chart
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
@@ -568,3 +569,8 @@ def test_types_are_a_table_by_price_with_what_pods_can_use(tmp_path: Path, nodel
     large = next(instance_type for instance_type in pool["instanceTypes"] if instance_type["name"] == "m5.large")
     assert large["allocatable"]["pods"] == "20"
     assert large["vcpu"] == 2
+
+
+def test_a_mark_of_many_types_names_some_and_counts_the_others() -> None:
+    chart = price_chart([Point(f"m{n}.large", "amd64", 2, 0.1) for n in range(6)], "vCPUs")
+    assert "m3.large $0.1000 and 2 more</title>" in chart and "m4.large" not in chart

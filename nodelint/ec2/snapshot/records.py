@@ -80,7 +80,7 @@ class Question(NamedTuple):
 
     @classmethod
     def make(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
-        """A question, its filters brought into order."""
+        """Return a question, its filters brought into order."""
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
     def value(self, name: str) -> str | None:

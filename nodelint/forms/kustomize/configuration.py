@@ -77,18 +77,18 @@ class Kustomization:
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
     def items(self, field: str) -> list[YamlTree]:
-        """The items of a field that is a list."""
+        """Return the items of a field that is a list."""
         value = self.value.get(field)
         return value.items if value is not None else []
 
     def texts(self, field: str) -> Iterator[tuple[str, Node | None]]:
-        """The texts of a list, with their places."""
+        """Yield the texts of a list, with their places."""
         for item in self.items(field):
             if isinstance(item.value, str):
                 yield item.value, item.at
 
     def pairs(self, field: str) -> YamlTree | None:
-        """A mapping of texts, such as labels. Raises `BuildError` where a value is none."""
+        """Return a mapping of texts, such as labels. Raise `BuildError` where a value is no text."""
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:
@@ -97,7 +97,7 @@ class Kustomization:
         yield from self.texts("bases")
 
     def unbuilt(self) -> Iterator[tuple[Node | None, str]]:
-        """What it brings that is not built, and what that is."""
+        """Yield the settings that are not built, each with what it is."""
         for field, what in _ADDS.items():
             if self.items(field):
                 yield self._key(field), what

@@ -33,7 +33,7 @@ class Patch(NamedTuple):
 
 
 def read_patches(run: OverlayRun, kustomization: Kustomization) -> Iterator[Patch]:
-    """The entries of `patches`. Raises `BuildError`, OSError."""
+    """Yield the entries of `patches`. Raise `BuildError`, OSError."""
     for item in kustomization.items("patches"):
         yield _read_entry(run, kustomization, item)
 
@@ -65,7 +65,7 @@ def _is_true(options: YamlTree | None, name: str) -> bool:
 
 
 def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at: Node) -> PatchText:
-    """The file of a patch. Raises `BuildError`, OSError."""
+    """Return the file of a patch. Raise `BuildError`, OSError."""
     full = run.resolve(kustomization, path, at)
     if not run.files.is_file(full):
         raise BuildError(at, f"there is no file `{path}`")
@@ -155,7 +155,7 @@ def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Re
 
 
 def describe_target(target: Selector) -> str:
-    """What a target asks for, in words."""
+    """Return what a target asks for, in words."""
     return ", ".join(f"{name} `{text}`" for name, text in zip(Selector._fields, target, strict=True) if text)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "check",
     "every_type_has",
     "find_launch_blocker",
+    "find_pool_blocker",
     "label_value_fault",
     "lifetime",
     "seconds",
@@ -76,6 +77,17 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
             return problem
+    return None
+
+
+def find_pool_blocker(
+    pool: NodePool, node_class: EC2NodeClass | None, release: Version
+) -> tuple[Object, ControllerProblem] | None:
+    """Return the pool or class with which nothing is launched as it is written, and why. None if it is neither."""
+    for obj in (pool, node_class):
+        problem = find_launch_blocker(obj, release) if obj is not None else None
+        if obj is not None and problem is not None:
+            return obj, problem
     return None
 
 
