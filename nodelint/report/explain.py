@@ -204,7 +204,7 @@ def explain_not_launched(resolution: Resolution) -> str | None:
 
 
 def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
-    """That nothing is launched whatever the account has; nothing if a type meets the requirements and has an image."""
+    """That nothing is launched, whatever the account has; nothing if a type with an image meets the requirements."""
     launchable, candidates = len(resolution.launchable), len(resolution.candidates)
     why, newer = explain_not_launched(resolution), resolution.perhaps_newer
     if why is not None:
