@@ -204,7 +204,7 @@ def explain_not_launched(resolution: Resolution) -> str | None:
 
 
 def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
-    """That nothing is launched, whatever the account has; nothing if a type with an image meets the requirements."""
+    """Say that nothing is launched, whatever the account has. Nothing if a type meets all and has an image."""
     launchable, candidates = len(resolution.launchable), len(resolution.candidates)
     why, newer = explain_not_launched(resolution), resolution.perhaps_newer
     if why is not None:
