@@ -20,7 +20,8 @@ class _Finder:
     """Find the modules of the package in its folder: Python's own finders take a third of an import to get there."""
 
     def __init__(self, known: ModuleSpec) -> None:
-        self._spec, self._loader = type(known), type(known.loader)
+        self._spec = type(known)
+        self._loader: Any = type(known.loader)
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
         """Return where a module of the package is; None for all else, and where Python's own finders have to look."""

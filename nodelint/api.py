@@ -38,6 +38,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
+| `controller_policy`, `iam_statements` | what the controller needs to be allowed, and what policies allow |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is
@@ -49,7 +50,8 @@ from __future__ import annotations
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import Also, Edit, Finding, Safety, Severity, Span, Suggestion
 from nodelint.model.gap import Findings, Skip
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
 from nodelint.rule.classification import Group
 from nodelint.rule.context import Context
@@ -80,7 +82,9 @@ if TYPE_CHECKING:
     from nodelint.karpenter.controller import expressions
     from nodelint.model import (
         cluster_objects,
+        controller_policy,
         gvk,
+        iam_statements,
         keys,
         manifest,
         messages,
@@ -126,6 +130,7 @@ __all__ = [
     "catalog",
     "cluster_objects",
     "controller",
+    "controller_policy",
     "controller_settings",
     "convert",
     "dummy_values",
@@ -135,6 +140,7 @@ __all__ = [
     "fixes",
     "gvk",
     "hashes",
+    "iam_statements",
     "images",
     "keys",
     "labels",
@@ -203,7 +209,9 @@ _MODULES = {
     "nodelint.karpenter.controller": ("expressions",),
     "nodelint.model": (
         "cluster_objects",
+        "controller_policy",
         "gvk",
+        "iam_statements",
         "keys",
         "manifest",
         "messages",

@@ -1,11 +1,12 @@
-r"""A NodePool for general work whose requirements allow GPU, accelerator, FPGA or video types.
+r"""A NodePool for general workloads allows instance types with GPUs, accelerators, FPGAs or video transcoders.
 
-Karpenter launches types with GPUs or Neuron devices only where nothing else fits or is available, and then at many
-times the price: on a day without spot capacity that is every pod that comes. Types for which it counts no device are
-taken like any other: `g6f` and `gr6f` with a fraction of a GPU, FPGAs (`f`) and video transcoders (`vt`).
+Karpenter launches types with GPUs or Neuron devices only if no other type fits or is available. Such a type costs
+many times as much. If spot capacity runs out for a day, Karpenter can launch it for every pending pod. Karpenter
+counts no device for some types and treats them like any other type: `g6f` and `gr6f`, which have a fraction of a GPU,
+FPGA types (`f`) and video transcoders (`vt`).
 
-A NodePool that names such a type, or has a taint for one, is meant for them, and this rule is silent. The fix leaves
-the categories out. It is unsafe: nodes of these types that run are replaced.
+The rule reports nothing if the NodePool names such a type or has a taint for one: then the pool is meant for them.
+The fix excludes the categories. It is unsafe because Karpenter replaces running nodes of these types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -69,7 +70,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.place(pool),
         message=f"{len(stray):,} of {len(types):,} allowed instance types have GPUs or other accelerators{cost}",
         edits=changes,
-        note="Karpenter launches such a node for a pod that fits no other type",
+        note="Karpenter launches such a node if a pod fits no other type",
         help=f"exclude the instance categories {', '.join(categories)}",
     )
 

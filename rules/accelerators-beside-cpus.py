@@ -1,11 +1,11 @@
-r"""Categories of GPU or accelerator types together with those of CPU types, in one NodePool without a taint.
+r"""A NodePool without a taint allows categories of GPU or accelerator types together with categories of CPU types.
 
-`[c, m, g]` reads like "what is needed". Karpenter launches a `g` type for a pod that asks for a GPU, and from then on
-every pod fits the node: those that need no GPU keep it busy, and it is paid for when the last GPU pod is gone. Where
-no cheaper type is left, in a zone or of spot capacity, such a type is launched for ordinary pods as well. A NodePool
-of its own with a taint, such as `nvidia.com/gpu`, takes only what tolerates it.
+If a pod asks for a GPU, Karpenter launches a `g` type for it. From then on every pod fits the node. Pods that need no
+GPU keep the node busy, and you pay for it even after the last GPU pod is gone. If a zone or spot capacity has no
+cheaper type, Karpenter launches a GPU type for ordinary pods as well.
 
-Silent where the pool has a taint, and where a requirement keeps the accelerators out.
+Give GPU types a NodePool of their own with a taint, such as `nvidia.com/gpu`. Then only pods that tolerate the taint
+run there. The rule reports nothing if the pool has a taint, or if a requirement excludes the accelerators.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -68,7 +68,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     listed = messages.short(", ".join(f"`{value.text}`" for value in found), 40)
     yield Finding(
         at=fixes.visible_node(found[0].node),
-        message=f"{listed} and CPU types in one NodePool without a taint: pods that need no GPU fill the GPU nodes",
+        message=f"{listed} and CPU types share a NodePool without a taint: pods that need no GPU fill the GPU nodes",
         covers=[fixes.visible_node(value.node) for value in found],
         help="give accelerators a NodePool of their own with a taint, such as `nvidia.com/gpu`",
     )

@@ -1,7 +1,7 @@
-"""Bottlerocket's admin container is enabled: a root shell on every node of the class, for whoever reaches it.
+"""Bottlerocket's admin container is enabled, so every node of the class offers a root shell.
 
-Bottlerocket has no shell. Its admin container brings one, with SSH and with `sheltie` as a way to root on the host.
-It is off by default, and can be enabled on a single node from the control container (SSM) while somebody debugs it.
+Bottlerocket has no shell. Its admin container adds one, with SSH and with `sheltie`, which gives root on the host.
+The container is off by default. If you need to debug a node, enable it on that node from the control container (SSM).
 
 ```yaml bad frame=class
 spec.amiSelectorTerms:
@@ -37,7 +37,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     yield Finding(
         at=data.places.locate(found.start, found.end),
-        message="the admin container is enabled: a root shell on every node of this class",
+        message="the admin container is enabled: every node of this class offers a root shell",
         edits=edits.if_editable(data.places.replace, *found.literal, "false") if found.literal else (),
-        help="leave it off, and enable it from the control container of the node that you debug",
+        help="disable it; to debug a node, enable it from the control container of that node",
     )

@@ -1,9 +1,11 @@
-r"""A NodePool allows amd64 only, and its class has arm64 images as well: Graviton types of the same shape cost less.
+r"""A NodePool allows amd64 only, although its class has arm64 images: similar Graviton types cost less.
 
-An alias has images for both architectures. Where your container images are built for both, a NodePool that allows
-both lets Karpenter take what is cheaper, and doubles what spot can choose from. Prices are on demand, of us-east-1.
-Compared with the cheapest amd64 types (`m5a`, `t3a`) Graviton saves a tenth: that alone is not reported. Silent where
-the same folder holds a NodePool with the same taints that allows arm64.
+An alias has images for both architectures. If your container images are built for both, allow both in the NodePool.
+Karpenter can then choose the cheaper type, and spot has twice as many types to choose from. The prices are on-demand
+prices in us-east-1.
+
+Compared with the cheapest amd64 types (`m5a`, `t3a`), Graviton saves about 10 %. The rule does not report so small a
+saving. It also reports nothing if the same folder holds a NodePool with the same taints that allows arm64.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -80,7 +82,7 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
         return
     yield Finding(
         at=pool_requirements.values_at(item),
-        message=f"arm64 is excluded: `{found.other}` costs {found.saved:.0%} less than `{found.own}`",
+        message=f"the NodePool excludes arm64: `{found.other}` costs {found.saved:.0%} less than `{found.own}`",
         once=True,
         help="add `arm64` if your container images are built for it",
     )

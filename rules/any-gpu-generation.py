@@ -1,11 +1,11 @@
-r"""The GPU categories `g` and `p` without a choice of GPU: any generation may be launched, old or new.
+r"""A NodePool allows the GPU categories `g` and `p` without choosing a GPU, so Karpenter can launch any generation.
 
-The categories hold GPUs many years apart, and prices as far apart. Karpenter takes what is cheapest of those that
-have enough devices; where that has run out, the next one, up to the dearest. A model that needs a newer GPU, or
-more memory, then fails on some nodes. A requirement on `instance-generation`, `instance-gpu-name`, `instance-gpu-
-memory` or the family says what is meant.
+The categories contain GPUs of many years, at very different prices. Karpenter launches the cheapest type that has
+enough devices. If that type is out of capacity, it takes the next one, up to the most expensive. A model that needs a
+newer GPU or more GPU memory then fails on some nodes.
 
-Pods may say it themselves, by `nodeSelector`. Then the finding is only a hint.
+Add a requirement on `instance-generation`, `instance-gpu-name`, `instance-gpu-memory` or `instance-family`. If pods
+choose the GPU themselves with `nodeSelector`, you can ignore this finding.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
@@ -62,9 +62,9 @@ def check(pool: NodePool, context: Context, *, kinds: int = 4) -> Findings:
     prices = f": `{least[1]}` to `{most[1]}`, ${least[0]:,.2f} to ${most[0]:,.2f} an hour" if least and most else ""
     yield Finding(
         at=pool_requirements.values_at(item),
-        message=f"{len(left)} kinds of GPU are allowed{prices}",
+        message=f"the NodePool allows {len(left)} kinds of GPU{prices}",
         once=True,
-        help="choose with `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
+        help="restrict `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
     )
 
 

@@ -1,9 +1,9 @@
-"""A NodePool of EKS Auto Mode asks for a label of self-managed Karpenter, or for one with a typo in its name.
+"""A NodePool of EKS Auto Mode requires a label of self-managed Karpenter, or a label with a typo in its name.
 
-The labels of instance types are called `eks.amazonaws.com/instance-category` and so on in Auto Mode, and
-`karpenter.k8s.aws/instance-category` where Karpenter is one's own. The documents of Auto Mode name only its own, so
-that nothing says that a requirement on another picks an instance type. A name in Auto Mode's own domain counts as a
-slip where one of the documented labels is close to it.
+Auto Mode names its labels `eks.amazonaws.com/instance-category` and so on. Self-managed Karpenter names them
+`karpenter.k8s.aws/instance-category`. The documentation of Auto Mode lists only its own labels, so a requirement on
+another label is not known to choose an instance type. The rule treats a name in Auto Mode's domain as a typo if it is
+close to a documented label.
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
@@ -35,7 +35,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=line.key_node,
             message=messages.first_fitting(
                 f"`{line.key}` is not a label of EKS Auto Mode, use `{meant}`",
-                f"no label of EKS Auto Mode: use `{meant}`",
+                f"not a label of EKS Auto Mode: use `{meant}`",
             ),
             edits=edits.if_editable(edits.set_value, line.key_node, meant) if meant not in keys_of_pool else [],
         )

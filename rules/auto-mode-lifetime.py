@@ -1,9 +1,10 @@
 """A NodePool of EKS Auto Mode lets nodes live longer than the 21 days that Auto Mode allows.
 
-Auto Mode replaces every node after 21 days at the latest. Its API server refuses a NodePool whose `expireAfter` and
-`terminationGracePeriod` (24h where it is left out) together exceed 504h, and with it a GitOps tool stops at the
-whole folder. `720h`, which is Karpenter's own default and often copied from its documentation, is too long, and so
-is `Never`. A NodePool counts as one of Auto Mode where its `nodeClassRef` names the group `eks.amazonaws.com`.
+Auto Mode replaces every node after 21 days at the latest. Its API server refuses a NodePool if `expireAfter` plus
+`terminationGracePeriod` (24h if it is not set) is more than 504h. A GitOps tool then fails to sync the whole folder.
+Karpenter's own default of `720h`, which is often copied from its documentation, is too long. So is `Never`.
+
+The rule treats a NodePool as one of Auto Mode if its `nodeClassRef` names the group `eks.amazonaws.com`.
 
 ```yaml bad frame=pool
 spec.template.spec.expireAfter: 720h
@@ -35,5 +36,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=found.node,
         message=f"`{found.node.value}` {life or 'sets no limit'}: EKS Auto Mode allows at most {found.longest}h",
         edits=edits.if_editable(edits.set_value, found.node, f"{found.offer}h") if found.offer is not None else [],
-        note="the API server refuses more than 21 days for expireAfter and terminationGracePeriod together",
+        note="the API server refuses the NodePool if expireAfter plus terminationGracePeriod is more than 21 days",
     )

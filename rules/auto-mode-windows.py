@@ -1,8 +1,8 @@
-r"""A NodePool of EKS Auto Mode asks for Windows: Auto Mode launches Linux nodes only.
+r"""A NodePool of EKS Auto Mode requires Windows, but Auto Mode launches Linux nodes only.
 
-A pool that leaves no other system never launches a node (an error). `windows` together with `linux` does nothing, and
-neither does a requirement on `node.kubernetes.io/windows-build` that Linux nodes meet. Windows nodes need a node
-group, or a Karpenter of your own.
+If the pool allows no other operating system, it never launches a node. That is an error. If the pool lists `windows`
+together with `linux`, the value has no effect. A requirement on `node.kubernetes.io/windows-build` that Linux nodes
+meet has no effect either. Run Windows pods on a managed node group or on a self-managed Karpenter.
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
@@ -54,7 +54,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=item.key_node,
                 message="EKS Auto Mode launches Linux nodes only: this NodePool never launches one",
                 severity="error",
-                help="run Windows pods on a managed node group, or on nodes of a Karpenter of your own",
+                help="run Windows pods on a managed node group, or on nodes of a self-managed Karpenter",
             )
         elif item.key == keys.OS and listed:
             value = next(value for value in item.values if value.text == "windows")

@@ -1,11 +1,12 @@
-r"""Bare-metal types that the requirements still allow: next to virtual ones, or after a `NotIn` of `metal` only.
+r"""A NodePool allows bare-metal types together with virtual ones, or excludes only some of the bare-metal sizes.
 
-`NotIn` of `metal` that leaves `metal-24xl`, `metal-48xl` and the other bare-metal sizes.
+Karpenter compares the value of a requirement as a whole. Since the seventh generation most bare-metal sizes have a
+number: `m7i` has `metal-24xl` and `metal-48xl`, while `c7g` has `metal`. So a `NotIn` that lists `metal` does not
+exclude `metal-24xl`.
 
-A value of a requirement is compared whole. Since the seventh generation a size with a number is usual for bare metal:
-`m7i.metal-24xl`, while `c7g.metal` has none. Karpenter takes bare metal only where nothing else fits, and such a node
-takes many minutes to start and costs dollars an hour. `instance-hypervisor In [nitro]` leaves all of it out, and Xen
-with it. The fix adds the sizes that are left; it is unsafe, for nodes of that size that run are replaced.
+Karpenter launches bare metal only if nothing else fits. Such a node takes many minutes to start and costs several
+dollars an hour. `instance-hypervisor In [nitro]` excludes all bare-metal types, and types on Xen as well. The fix
+adds the missing sizes. It is unsafe because Karpenter replaces running nodes of these sizes.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -23,12 +24,12 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
 ```
 
-Requirements that leave bare-metal types together with virtual ones.
+The rule also reports requirements that allow bare-metal types together with virtual ones.
 
-A bare-metal node takes many minutes to boot, where others take one, and is a whole server. It is launched for a pod
-that fits no smaller type, or when smaller ones are short, and costs as much as the largest size of its family. A pool
-that is to have such nodes lists them. Another asks for the hypervisor `nitro`, which bare metal does not have. Types
-that are larger than a limit of the pool do not count: they are never launched.
+A bare-metal node is a whole server. It takes many minutes to boot and costs as much as the largest size of its
+family. Karpenter launches it if a pod fits no smaller type, or if smaller types are out of capacity. If you want bare
+metal, list its sizes. If not, require the hypervisor `nitro`, which bare metal does not have. The rule ignores types
+that are larger than a limit of the pool, because Karpenter never launches them.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -111,7 +112,7 @@ def _finding(pool: NodePool, at: Node, left: TypeSet, resolution: resolve.Resolu
     types = messages.counted(len(left), "bare-metal type")
     return Finding(
         at=at,
-        message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} remain{cost}",
+        message=f"`{METAL}` does not exclude `{sizes[0]}`: {types} are still allowed{cost}",
         edits=changes,
         help=f"exclude each size ({', '.join(sizes)}), or require `instance-hypervisor In [nitro]`",
     )
@@ -139,7 +140,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         once=True,
-        message=f"{messages.counted(len(metal), 'bare-metal type')} of {len(types):,} remain{cost}",
+        message=f"{messages.counted(len(metal), 'bare-metal type')} of {len(types):,} allowed{cost}",
         note="a bare-metal node takes many minutes to boot",
         help="require `instance-hypervisor In [nitro]`",
     )

@@ -1,16 +1,17 @@
-"""Disruption budgets that never let Karpenter disrupt a node, so that nodes keep their image as long as they live.
+"""The disruption budgets never let Karpenter disrupt a node, so nodes keep their image until they expire.
 
-Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
-`duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of
-the NodePool reach running nodes only when the nodes expire. Without `reasons`, no node is consolidated either, not
-even an empty one, and from 1.15.0 on node repair (feature gate NodeRepair) replaces no broken node. The rule also
-finds budgets that take turns and together leave no minute of a week.
+For each reason, the smallest active budget counts. A budget of `0` or `0%` without `schedule` and `duration` is
+always active. Karpenter then replaces no node of the pool for drift. New images, security fixes and changes of the
+NodePool reach running nodes only when the nodes expire. If the budget has no `reasons`, Karpenter consolidates no
+node either, not even an empty one. From 1.15.0 on, node repair (feature gate NodeRepair) replaces no broken node. The
+rule also reports several budgets that together allow no disruption in any minute of the week.
 
-Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
-mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
-from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding. Nor is a budget that a
-template writes under a condition. A budget of 0 whose `reasons` name `Drifted` is meant: it is reported as info, in
-the strict profile, unless another budget allows drift at times and so shows that somebody waits for it.
+Budgets do not apply to nodes that expire, nor to interruptions. So a pool that relies on `expireAfter` alone may have
+such a budget on purpose. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`.
+To keep Karpenter only from moving pods, name the reason: `reasons: [Underutilized]`. The rule does not report that,
+nor a budget that a template writes under a condition. If a budget of 0 names `Drifted` in its `reasons`, the author
+chose it: the finding is information in the strict profile. It stays a warning if another budget allows drift at
+certain times.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -73,14 +74,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     if at is None and perhaps:
         return
     if at is None:
-        message = "the budgets allow no disruption at any time of the week: no node is ever replaced for drift"
+        message = "the budgets allow no disruption at any time of the week: Karpenter never replaces a node for drift"
         # Each has a schedule: that somebody wrote them all by mistake is less likely than that they are meant.
         yield Finding(
             at=node,
             message=message,
             severity="info",
             note=_note(pool),
-            help="shorten a `duration`, so that nodes can be replaced at some time of the week",
+            help="shorten a `duration`, so that Karpenter can replace nodes at some time of the week",
             strict=True,
         )
         return
@@ -110,10 +111,10 @@ def _what_stays(pool: NodePool) -> str:
     """Which nodes the budgets keep, drifted ones aside: a reason that no budget of 0 names goes on."""
     underutilized, empty = (budgets.always_closed(pool, reason) for reason in ("Underutilized", "Empty"))
     if underutilized and empty:
-        return "no node is replaced for drift or consolidation"
+        return "Karpenter replaces no node for drift or consolidation"
     if underutilized:
-        return "no node is replaced for drift, and only empty ones are consolidated"
-    return "no node is replaced for drift" + (", and no empty one is removed" if empty else "")
+        return "Karpenter replaces no node for drift and consolidates only empty nodes"
+    return "Karpenter replaces no node for drift" + (", and removes no empty node" if empty else "")
 
 
 def _note(pool: NodePool) -> str:

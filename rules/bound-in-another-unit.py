@@ -1,11 +1,12 @@
-r"""A lower bound on memory or bandwidth that is so small that it was meant in GiB or Gbit/s: `instance-memory Gt 32`.
+r"""A lower bound on memory or bandwidth is so small that it was probably meant in GiB or Gbit/s.
 
-Karpenter counts `instance-memory` and `instance-gpu-memory` in MiB, `instance-network-bandwidth` and
-`instance-ebs-bandwidth` in Mbit/s. A bound in the larger unit excludes nothing: the pool launches the small types
-that it was to keep out. Bounds below 512 MiB of memory (1,024 MiB of a GPU), and of 100 Mbit/s at most, are reported
-where no instance type is that small.
+For example, `instance-memory Gt 32` means more than 32 MiB. Karpenter counts `instance-memory` and
+`instance-gpu-memory` in MiB, and `instance-network-bandwidth` and `instance-ebs-bandwidth` in Mbit/s. A bound in the
+larger unit excludes nothing, so the pool launches the small types that it should exclude. The rule reports bounds
+below 512 MiB of memory, below 1,024 MiB of GPU memory, and of 100 Mbit/s or less, if no instance type is that small.
 
-The fix writes the bound in Karpenter's unit. It is unsafe, for running nodes that do not meet it are replaced.
+The fix writes the bound in Karpenter's unit. It is unsafe because Karpenter replaces running nodes that do not meet
+the bound.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -52,9 +53,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         name = labels.name_of(str(line.key))
         yield Finding(
             at=fixes.visible_node(line.values[0].node),
-            message=f"{name} counts {unit}: `{line.operator} {text}` excludes no instance type",
+            message=f"{name} is in {unit}: `{line.operator} {text}` excludes no instance type",
             edits=edits.if_editable(edits.set_value, line.values[0].node, changed),
-            help=f"write {changed} for {text} {larger}",
+            help=f"if you mean {text} {larger}, write {changed}",
         )
 
 

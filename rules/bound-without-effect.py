@@ -1,8 +1,8 @@
-r"""A bound that excludes nothing, because another requirement already excludes those types.
+r"""A bound excludes nothing, because another requirement already excludes the same types.
 
-`instance-memory Gt 1500` takes no type away together with `instance-cpu In 4, 8`. It does no harm. It reads as if it
-decided something, and often stands for a number or a unit that was meant to be another one: memory is in MiB. A lower
-bound of the generation is not reported: it keeps out older families that somebody may add later.
+For example, `instance-memory Gt 1500` excludes no type if `instance-cpu In 4, 8` is also required. Such a bound does
+no harm, but it reads as if it decided something. Often it holds a wrong number or unit: memory is in MiB. The rule
+does not report a lower bound on the generation, because it also excludes older families that somebody may add later.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -83,8 +83,8 @@ def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
         at=line.at.key_node,
         message=messages.first_fitting(
             f"{bound} excludes nothing that `{messages.short(shown, 40)}` allows",
-            f"{bound} excludes nothing here",
+            f"{bound} excludes nothing that another requirement allows",
         ),
-        also=[Also(reason.at.key_node, "leaves no type that the bound excludes")],
+        also=[Also(reason.at.key_node, "already excludes the types that the bound excludes")],
         help=f"remove it, or correct the number{f' ({unit})' if unit is not None else ''}",
     )

@@ -1,10 +1,9 @@
-r"""Selector terms that find more subnets or security groups than intended: of several VPCs, clusters or purposes.
+r"""A selector term finds more subnets or security groups than intended, for example those of another VPC or cluster.
 
-A selector that asks for a tag that most subnets or security groups have, with any value: `Name: "*"`.
-
-Such a term finds everything of its kind in the region that bears the tag: subnets of other VPCs, public ones, those
-of databases, security groups of load balancers. Karpenter hands EC2 all of them. Nodes start in any of these subnets,
-and where subnets and groups are of different VPCs launches fail.
+One fault is a tag with any value, such as `Name: "*"`. Such a term finds every subnet or security group of the region
+that has the tag: subnets of other VPCs, public subnets, subnets of databases, security groups of load balancers.
+Karpenter passes all of them to EC2, and nodes start in any of these subnets. If subnets and groups belong to
+different VPCs, launches fail.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms:
@@ -15,7 +14,8 @@ spec.subnetSelectorTerms:
 ```yaml good frame=class
 ```
 
-Security groups by the name `*`: a name is a pattern too.
+The name `*` of a security group is reported as well. A name is a pattern as well, so this term finds all groups of
+the region.
 
 ```yaml bad frame=class
 spec.securityGroupSelectorTerms:
@@ -25,12 +25,12 @@ spec.securityGroupSelectorTerms:
 ```yaml good frame=class
 ```
 
-A pattern in the tags that find subnets or security groups: what is created later may match as well.
+A tag can also have a pattern as its value. Resources that somebody creates later can match it as well.
 
-`Name: prod-private-*` finds today's subnets, and tomorrow those that another team or another cluster's stack creates
-under such a name. Karpenter takes them at once: nodes start there, and a change of security groups replaces the
-running ones. A tag that is made for it, such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and
-nothing else. `*` as the whole value asks for the tag alone and says that it may have any value.
+`Name: prod-private-*` finds today's subnets. Tomorrow it can find subnets that another team or the stack of another
+cluster creates with such a name. Karpenter uses them at once: nodes start there, and a change of security groups
+replaces running nodes. Use a tag made for this purpose, such as `karpenter.sh/discovery: <cluster>`, and put it only
+on the resources that you mean. If the whole value is `*`, the term asks for the tag with any value.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms:
@@ -41,15 +41,14 @@ spec.subnetSelectorTerms:
 ```yaml good frame=class
 ```
 
-Subnets or security groups by tags that much else bears too, such as `Environment: dev`.
+Another fault is a tag that many other resources have, such as `Environment: dev`.
 
-Karpenter looks in the whole account and region, and takes all that it finds. `Environment`, `Team` or `ManagedBy`
-stand on the subnets and groups of every VPC of that environment: databases, load balancers, another cluster. All
-security groups that match are put on each node. `kubernetes.io/role/internal-elb` marks the private subnets of every
-cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the private ones; so does eksctl's
-`alpha.eksctl.io/cluster-name`, which is on all that eksctl makes. A tag that is made for it, such as
-`karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
-nothing of the cluster.
+Karpenter searches the whole account and region and uses everything that it finds. Tags such as `Environment`, `Team`
+or `ManagedBy` are on subnets and groups of every VPC of that environment: of databases, load balancers and other
+clusters. Karpenter attaches all matching security groups to each node. `kubernetes.io/role/internal-elb` marks the
+private subnets of every cluster. `kubernetes.io/cluster/<name>` marks both public and private subnets, and so does
+eksctl's `alpha.eksctl.io/cluster-name`, which is on everything that eksctl creates. Use a tag made for this purpose,
+such as `karpenter.sh/discovery: <cluster>`. If its value is `true`, it does not name the cluster.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms:
@@ -77,19 +76,20 @@ spec.securityGroupSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
 ```yaml good frame=class
 ```
 
-Selector terms that find subnets or security groups of several VPCs, or several groups that a cluster owns.
+If facts from AWS are available, the rule reports terms that find resources of several VPCs, or several groups of one
+cluster.
 
-A node has its network interface in one VPC and takes security groups of that VPC. Karpenter does not sort by VPC: it
-hands EC2 every subnet and every group that it finds. Where they do not belong together, launches fail, some or all.
+A node has its network interface in one VPC and needs security groups of that VPC. Karpenter does not sort by VPC: it
+passes every subnet and every group that it finds to EC2. If they do not belong together, some or all launches fail.
 
-A cluster's load balancers and its AWS load balancer controller look for the one security group of a node that bears
-the tag `kubernetes.io/cluster/<name>`. With several of them on a node the controller reports "expected exactly one
-securityGroup tagged" and its targets get no traffic. EKS tags the group that it makes for the cluster, and most
-Terraform modules tag one for the nodes: a term on that tag finds both. Several groups without it are no fault.
+The AWS Load Balancer Controller looks for exactly one security group of a node with the tag
+`kubernetes.io/cluster/<name>`. If a node has several, the controller reports "expected exactly one securityGroup
+tagged", and its targets get no traffic. EKS tags the group that it creates for the cluster. Most Terraform modules
+tag the group of the nodes as well, so a term on that tag finds both. Several groups without the tag are not a
+problem.
 
-Subnets and security groups by the tags of different clusters in one class: `kubernetes.io/cluster/<name>` names one
-cluster for the subnets and another for the groups. One of the two was likely left over from a
-copy; where the clusters share the subnets on purpose, it works.
+The rule also reports a class whose subnets and security groups have the `kubernetes.io/cluster/<name>` tags of
+different clusters. One of the tags was probably copied. If the clusters share the subnets on purpose, it works.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms: [{tags: {kubernetes.io/cluster/blue: "*", tier: private}}]
@@ -120,7 +120,7 @@ spec.securityGroupSelectorTerms:
 ```yaml good frame=class
 ```
 
-A name of a security group is unique in its VPC only.
+The name of a security group is unique only within its VPC:
 
 ```yaml facts
 subnets:
@@ -215,8 +215,8 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
         Finding(
             at=_place(finds, lambda found: len({thing.vpc for thing in found}) > 1),
             message=f"the terms find {what} of {len(vpcs)} VPCs, `{vpcs[0]}` and `{vpcs[1]}`",
-            note="a node and its security groups have to be in one VPC",
-            help=f"narrow the terms ({ids})",
+            note="a node and its security groups must be in one VPC",
+            help=f"change the terms so that they find one VPC ({ids})",
         )
     ]
 
@@ -240,7 +240,7 @@ def _strangers(
 
 
 def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
-    """Several groups with the tag of one cluster."""
+    """Return a finding about several security groups with the tag of one cluster."""
     named = [name for group in groups.known for name in group.clusters]
     cluster = next((name for name in named if named.count(name) > 1), None)
     if cluster is None:
@@ -269,7 +269,9 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
         clusters = list(dict.fromkeys(name for group in owned for name in group.clusters))
         first, second = (f"`{messages.short(name, 20)}`" for name in clusters[:2])
         message = f"the term finds security groups of {len(clusters)} clusters: {first}, {second}"
-        findings.append(Finding(at=term.place, message=message, help=f"narrow it to one cluster ({_ids(owned)})"))
+        findings.append(
+            Finding(at=term.place, message=message, help=f"select the groups of one cluster only ({_ids(owned)})")
+        )
     return findings
 
 
@@ -286,8 +288,8 @@ def _vpcs(finds: Network) -> list[str]:
 
 def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
-    shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things[:4]]
-    return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
+    shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things]
+    return messages.list_first(shown, 4)
 
 
 def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -303,7 +305,8 @@ def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
     place, at = subnets[pair[0]], groups[pair[1]]
     yield Finding(
         at=at,
-        message=f"security groups are tagged for `{messages.short(theirs, 30)}`, and subnets for "
+        message=f"security groups are selected by the tag of `{messages.short(theirs, 30)}`, and subnets by the "
+        "tag of "
         f"`{messages.short(ours, 30)}`",
         also=[Also(place, "the tag of the subnets")],
         help="select both by the tags of one cluster, unless the two share the subnets",
@@ -344,7 +347,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=name,
                     message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
-                    note="among them are those of other VPCs and other clusters",
+                    note="this includes {what} of other VPCs and other clusters",
                     help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
             if not term.tags or term.id or term.name:
@@ -354,7 +357,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=tag.key_node,
                     message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
-                    note="among them are those of other VPCs and other clusters",
+                    note="this includes {what} of other VPCs and other clusters",
                     help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
 
@@ -376,8 +379,10 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
                 key, value = str(patterns[0].key), messages.short(patterns[0].node.unquoted, 30)
                 yield Finding(
                     at=patterns[0].key_node,
-                    message=f"`{messages.short(key, 24)}: {value}` is a pattern: later {what} may match it too",
-                    help=f"select by a tag of the {what} that are meant, such as `karpenter.sh/discovery: <cluster>`",
+                    message=f"`{messages.short(key, 24)}: {value}` is a pattern: {what} created later may match it "
+                    "as well",
+                    help=f"select by a tag that only the right {what} have, such as `karpenter.sh/discovery: "
+                    "<cluster>`",
                 )
 
 
@@ -404,7 +409,8 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
             if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
                 yield Finding(
                     at=first.node,
-                    message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another may have it too",
+                    message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another cluster may have it "
+                    "as well",
                     help=f"tag them with the name of the cluster: `{DISCOVERY}: <cluster>`",
                 )
             elif why is not None:
@@ -418,13 +424,13 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
 def _explain_breadth(tags: list[str], what: str) -> str | None:
     """Why tags find more than what is meant; None where one of them tells it apart."""
     if all(labels.is_shared_tag(tag) for tag in tags):
-        return f"is not a tag of one cluster: other {what} of the account may have it too"
+        return f"does not identify a cluster: other {what} of the account may have it as well"
     if what == "subnets" and all(tag == INTERNAL for tag in tags):
         return "marks the private subnets of every cluster in the account"
     if what == "subnets" and len(tags) == 1 and tags[0].startswith(CLUSTER):
-        return "marks public subnets of the cluster as well as private ones"
+        return "marks both public and private subnets of the cluster"
     if what == "subnets" and all(tag in EKSCTL for tag in tags):
-        return "is on the public subnets that eksctl makes as well as on private ones"
+        return "is on both public and private subnets that eksctl creates"
     if what == "security groups" and all(tag in EKSCTL for tag in tags):
-        return "is on every group that eksctl makes for the cluster, that of the control plane too"
+        return "is on every group that eksctl creates for the cluster, including the control plane's"
     return None

@@ -1,15 +1,15 @@
-"""Budgets that replace the default of 10 %, and leave times or reasons without any limit.
+"""The budgets replace the default of 10 %, but leave some times or reasons without any limit.
 
-Without `budgets` a NodePool lets 10 % of its nodes be disrupted at once. Your own list replaces that
-default. Where none of its entries is active, nothing is limited: after a change of the NodePool or a new image
-Karpenter replaces all nodes of the pool as fast as new ones come up.
+If a NodePool has no `budgets`, Karpenter disrupts at most 10 % of its nodes at once. Your own list replaces that
+default. If none of its entries is active, there is no limit: after a change of the NodePool or a new image, Karpenter
+replaces all nodes of the pool as fast as new nodes start.
 
-- `budgets: []` reads like "none may go" and means the opposite: no limit.
-- Where every entry has a `schedule` (in UTC), there is no limit outside of the schedules.
-- Where every entry has `reasons`, there is no limit for a reason that none of them names.
+- `budgets: []` looks as if no node may be disrupted. It means the opposite: there is no limit.
+- If every entry has a `schedule` (in UTC), there is no limit outside of the schedules.
+- If every entry has `reasons`, there is no limit for reasons that no entry names.
 
-A budget without schedule closes the gap. The fix adds one of 10 %, for the reasons that are open. The smallest of the
-active budgets counts, so the fix is unsafe where the new one limits another that lets nodes go.
+To close the gap, add a budget without a schedule. The fix adds a budget of 10 % for the reasons without a limit. The
+smallest active budget counts. So the fix is unsafe if the new budget also reduces what another budget allows.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -55,8 +55,10 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if not node.items:
         base = edits.if_editable(edits.add_item, node, BASE)
-        message = "an empty list of budgets sets no limit: all nodes may be replaced at once"
-        yield Finding(at=node, message=message, edits=base, note="without the field, the limit is 10 % of the nodes")
+        message = "an empty list of budgets sets no limit: Karpenter may replace all nodes at once"
+        yield Finding(
+            at=node, message=message, edits=base, note="if you remove the field, the limit is 10 % of the nodes"
+        )
         return
     if any((item.get("schedule") is None) != (item.get("duration") is None) for item in node.items):
         return  # refused as it is; what the budgets leave open is known once the entry is whole
@@ -75,7 +77,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     is_open = any(_allows(item, without) for item in node.items)
     yield Finding(
         at=node,
-        message=f"{often} limits {what}: all nodes may be replaced at once",
+        message=f"{often} limits {what}: Karpenter may replace all nodes at once",
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if is_open else None,
         covers=[entry.value for item in node.items for entry in item.entries],
@@ -85,8 +87,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 _HELP = (
-    "the smallest active budget counts: one without a schedule limits the others too; to allow disruption in a window"
-    ' only, write a budget of `nodes: "0"` for the time outside of it'
+    "the smallest active budget counts, so a budget without a schedule also limits the others; to allow "
+    "disruption only in a window"
+    ', write a budget of `nodes: "0"` for all other times'
 )
 
 

@@ -1,9 +1,10 @@
-r"""A budget for certain hours of the day: its schedule is in UTC, whatever the time zone of the cluster or the team.
+r"""A budget has a schedule for certain hours of the day, and Karpenter reads the schedule in UTC.
 
-Karpenter reads schedules in UTC. `0 9 * * mon-fri` for eight hours is 18 to 2 o'clock in Seoul, and 4 to 12 in New
-York: nodes are then replaced in the very hours that were to be quiet. Where the pool names its zones, the finding
-says what the hours are there, and there is none if the window begins in the morning. A comment with the word `UTC`
-next to the budgets says that this was thought of; then the rule reports nothing either.
+The time zone of the cluster or the team does not matter. `0 9 * * mon-fri` for eight hours is 18:00 to 02:00 in Seoul
+and 04:00 to 12:00 in New York. Karpenter may then replace nodes in the hours that should be quiet.
+
+If the pool names its zones, the finding shows the local hours. The rule reports nothing if the window begins in the
+local morning, or if a comment next to the budgets contains the word `UTC`.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -36,9 +37,7 @@ from nodelint.api import (
     NodePool,
     budgets,
     fixes,
-    keys,
     messages,
-    pool_requirements,
     rule,
     selectors,
 )
@@ -69,7 +68,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         budget = budgets.of_entry(entry)
         if budget is None or budget.schedule is None or len(budget.schedule.hours) == 24:
             continue
-        region = _region(pool)
+        zones = selectors.region_of_zones(pool)
+        region = zones[0] if zones is not None else None
         local = budgets.local_hours(budget, region) if region is not None else None
         if local is not None and local[0][:2] in MORNING:
             continue
@@ -83,7 +83,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 f"`{schedule.value}` is in UTC: {there}", f"this schedule is in UTC: {there}"
             ),
             note="an hour later in summer" if local is not None and local[1] else None,
-            help="write the hours that you mean in UTC, and the word UTC in a comment",
+            help="write the hours in UTC, and add a comment with the word UTC",
         )
         return
 
@@ -96,12 +96,3 @@ def _is_thought_of(node: Node) -> bool:
         begin = max(text.rfind("\n", 0, begin), 0)
     end = text.find("\n", node.end)
     return "utc" in text[begin : end if end >= 0 else len(text)].lower()
-
-
-def _region(pool: NodePool) -> str | None:
-    """The one region that the zones of a pool are in."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
-    if item is None or item.operator != "In" or not item.known:
-        return None
-    regions = {selectors.region_of(text) for text in item.texts}
-    return regions.pop() if len(regions) == 1 else None

@@ -1,12 +1,12 @@
-r"""A budget without effect, because another one that is always in force allows as few nodes or fewer.
+r"""A budget has no effect, because another budget that is active at the same times allows as few nodes or fewer.
 
-Of the budgets that are in force and concern a reason the smallest counts; a schedule does not take the place of a
-budget without one. `nodes: "0"` for all hours and `nodes: "30%"` for two hours of the night allow nothing at night
-either. To allow more at certain hours, give the smaller budget a `schedule` for all the other hours.
+For each reason, the smallest active budget counts. A budget with a schedule does not replace a budget without one. If
+`nodes: "0"` applies at all hours, then `nodes: "30%"` for two hours of the night allows nothing at night. To allow
+more at certain hours, give the smaller budget a `schedule` for all the other hours.
 
-The rule compares what holds for a pool of any size: `1` is never more than `10%`, for a percentage is rounded up. A
-budget that says the same as another, or more loosely, can go; where it was meant to allow more, only its author knows
-which of the two to change.
+The rule compares budgets for pools of any size. For example, `1` is never more than `10%`, because Karpenter rounds a
+percentage up. If a budget says the same as another one, or allows more, you can remove it. If it was meant to allow
+more, only its author knows which of the two to change.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -40,8 +40,8 @@ spec.disruption:
       duration: 8h
 ```
 
-A budget for reasons that the NodePool never has: `Underutilized` where the policy is `WhenEmpty`, both reasons of
-consolidation where `consolidateAfter` is `Never` or the pool is static.
+The rule also reports a budget for reasons that never apply to the NodePool: `Underutilized` if the policy is
+`WhenEmpty`, and both reasons of consolidation if `consolidateAfter` is `Never` or the pool is static.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -119,9 +119,9 @@ def _check_reasons(pool: NodePool, context: Context) -> Findings:
             named = " and ".join(f"`{item.value}`" for item in reasons.items)
             yield Finding(
                 at=reasons,
-                message=f"this budget is for {named}, which never happens here: {why}",
+                message=f"this budget is for {named}, which never happens in this NodePool: {why}",
                 covers=[budget],
-                help="remove the budget, or name the reasons that it is for",
+                help="remove the budget, or name other reasons",
             )
 
 

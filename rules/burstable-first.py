@@ -1,10 +1,12 @@
-r"""An on-demand NodePool that allows burstable `t` types with others: Karpenter launches the burstable types first.
+r"""An on-demand NodePool allows burstable `t` types together with others, and Karpenter launches them first.
 
-Of the types that fit the pods Karpenter takes the cheapest, and a `t` type costs less than one of `m`, `c` or `r`
-with as many CPUs and as much memory. Its price is for a part of its CPUs: a `t3.large` may use 30 % of them without
-end. What goes beyond is paid with credits, and then billed by the CPU and hour, or throttled. Karpenter does not know
-of credits. Where pods do more than idle, leave `t` out, or give it a NodePool of its own. Where it is meant,
-ignore this rule in a comment.
+Karpenter launches the cheapest type that fits the pods. A `t` type costs less than an `m`, `c` or `r` type with as
+many CPUs and as much memory. But the price includes only part of its CPUs: a `t3.large` may use 30 % of them
+permanently. More CPU time uses credits. Without credits, AWS bills it by the CPU hour or throttles it. Karpenter does
+not consider credits.
+
+If pods use their CPUs most of the time, exclude `t` or give it a NodePool of its own. If you want burstable types
+first, ignore this rule with a comment.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -56,7 +58,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
     yield Finding(
         at=pool_requirements.values_at(at) if at is not None else fixes.place(pool),
-        message=f"burstable `{twin.other}` is launched before `{twin.own}`, because it costs {twin.saved:.0%} less",
-        note="beyond its baseline, CPU time costs credits, which Karpenter does not count",
-        help="unless most pods idle, exclude t, or give it a NodePool of its own",
+        message=f"Karpenter launches burstable `{twin.other}` before `{twin.own}`, because it costs "
+        f"{twin.saved:.0%} less",
+        note="CPU time above the baseline costs credits, which Karpenter does not count",
+        help="unless most pods are idle, exclude the category t or give it a NodePool of its own",
     )

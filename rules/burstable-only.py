@@ -1,9 +1,11 @@
-r"""A NodePool that allows only burstable `t` types: their CPUs run on credits.
+r"""A NodePool allows only burstable `t` types, whose CPUs run on credits.
 
-A `t3.large` may use 30 % of its two CPUs without end. What goes beyond is paid with credits; when they are gone, a
-`t2` is throttled to its baseline, and `t3`, `t3a` and `t4g`, which start in unlimited mode, cost extra for each CPU
-and hour. Karpenter does not know of credits: it fills a node by the CPUs that pods request. The types suit pods that
-idle most of the time. For steady load `m`, `c` and `r` cost little more, and give spot more types to choose from.
+A `t3.large` may use 30 % of its two CPUs permanently. More CPU time uses credits. When the credits are used up, AWS
+throttles a `t2` to its baseline. `t3`, `t3a` and `t4g` start in unlimited mode: AWS bills the extra time for each CPU
+hour. Karpenter does not consider credits. It fills a node by the CPU requests of its pods.
+
+These types suit pods that are idle most of the time. For steady load, `m`, `c` and `r` cost little more, and they
+give spot more types to choose from.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -50,8 +52,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     at = next(item for item in telling if item.operator == "In")
     yield Finding(
         at=fixes.visible_node(at.key_node),
-        message=f"only burstable types remain ({messages.short(', '.join(resolution.families(left)), 30)}): "
-        "beyond their baseline, CPU time costs credits",
-        note="without credits `t2` is throttled; `t3`, `t3a` and `t4g` are charged for what they use beyond",
+        message="the NodePool allows only burstable types "
+        f"({messages.short(', '.join(resolution.families(left)), 30)}): "
+        "CPU time above the baseline costs credits",
+        note="without credits, AWS throttles `t2`, and bills the extra CPU time of `t3`, `t3a` and `t4g`",
         help="for steady load, add families of m, c or r of the same sizes",
     )

@@ -1,10 +1,11 @@
-r"""Capacity types listed as `[on-demand, spot]`: the order is not a preference, Karpenter tries spot first.
+r"""The capacity types are listed as `[on-demand, spot]`, but the order is no preference: Karpenter tries spot first.
 
-A requirement is a set. Whichever value stands first, a launch tries reserved capacity, then spot, then on-demand, and
-EC2 takes spot nodes back with two minutes' notice. Whoever means "on-demand, and spot only if need be" needs two
-NodePools: one of on-demand capacity with the higher weight, and one of spot. Nodes that have to stay need
-`[on-demand]` alone. For GPU and accelerator nodes the rule looks at `[spot, on-demand]` as well: a job that runs for
-hours does not outlive such a notice.
+A requirement is a set, so the order of its values does not count. Karpenter tries reserved capacity, then spot, then
+on-demand. EC2 reclaims spot nodes with two minutes' notice.
+
+If you want on-demand, and spot only as a fallback, you need two NodePools: one for on-demand capacity with the higher
+weight, and one for spot. If nodes must stay, use `[on-demand]` alone. For GPU and accelerator nodes the rule also
+reports `[spot, on-demand]`, because a job that runs for hours does not survive a reclaimed node.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -57,7 +58,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if item.texts.index("on-demand") < item.texts.index("spot"):
         message = "values are a set, not an order: Karpenter tries spot before on-demand"
     elif _of_devices(pool, context):
-        message = "spot is tried before on-demand: GPU and accelerator nodes can be taken back at two minutes' notice"
+        message = "Karpenter tries spot first: EC2 can reclaim these GPU and accelerator nodes with two minutes' "
+        "notice"
     else:
         return
     yield Finding(

@@ -1,13 +1,14 @@
-"""A NodePool or EC2NodeClass with a `metadata.namespace`, although both kinds belong to no namespace.
+"""A NodePool or EC2NodeClass has a `metadata.namespace`, although both kinds are cluster-scoped.
 
-Both kinds are cluster-scoped: the API server drops the field and says nothing, and one object of the name serves the
-whole cluster. Whoever writes the same name into two namespaces has one object, and the last apply wins. Tools that
-name objects by namespace do not drop it: a Kustomize patch finds the object only under that namespace, and Argo CD
-can show it as out of sync. kubectl minds only where `--namespace` names another one.
+The API server drops the field silently, and one object with that name exists in the whole cluster. If you write
+objects of the same name for two namespaces, there is one object, and the last apply wins. Tools that identify objects
+by namespace keep the field: a Kustomize patch finds the object only with that namespace, and Argo CD can show it as
+out of sync. kubectl complains only if `--namespace` names another namespace.
 
-In a chart, `namespace: {{ .Release.Namespace }}` is dropped in the same way.
+The API server also drops `namespace: {{ .Release.Namespace }}` of a chart.
 
-The fix removes the line. It offers none where a patch names the object by the same namespace: both have to change.
+The fix removes the line. If a patch names the object by the same namespace, there is no fix, because both must
+change.
 
 ```yaml bad frame=pool
 metadata.namespace: karpenter
@@ -16,7 +17,7 @@ metadata.namespace: karpenter
 
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, Object, edits, manifest, messages, rule
 
-WHO = "one object serves the whole cluster; Kustomize and Argo CD still use the field to identify the object"
+WHO = "the whole cluster has one object of this name; Kustomize and Argo CD still identify it by the namespace"
 
 
 @rule(
@@ -49,5 +50,5 @@ def check(obj: Object, context: Context) -> Findings:
         once=True,
         edits=[] if patched else edits.if_editable(edits.remove, node),
         note=WHO,
-        help="a patch names the namespace too: change both" if patched else None,
+        help="a patch also names the namespace: remove it from both" if patched else None,
     )

@@ -1,12 +1,12 @@
-r"""Security groups selected by the tag `kubernetes.io/cluster/<name>`, which several groups of a cluster can have.
+r"""A class selects security groups by the tag `kubernetes.io/cluster/<name>`, which several groups can have.
 
-EKS puts the tag on the group that it makes for the cluster. The Terraform module `terraform-aws-modules/eks` puts it
-on the one that it makes for nodes, too: a term on it then finds both. A load balancer controller looks for the one
-group of a node that bears the tag; with two it says "expected exactly one securityGroup tagged", and targets get no
-traffic.
+EKS puts the tag on the group that it creates for the cluster. The Terraform module `terraform-aws-modules/eks` also
+puts it on the group that it creates for nodes, so a term on the tag finds both. The AWS Load Balancer Controller
+needs exactly one group of a node with the tag. If a node has two, it reports "expected exactly one securityGroup
+tagged", and targets get no traffic.
 
-With facts from AWS this is known, and `broad-selector` says it where it is so. Without, select by id, by
-`aws:eks:cluster-name`, or by a tag that one group bears, such as `karpenter.sh/discovery`.
+If facts from AWS are available, `broad-selector` reports classes that really find several groups. Without facts,
+select by id, by `aws:eks:cluster-name`, or by a tag that one group has, such as `karpenter.sh/discovery`.
 
 ```yaml bad frame=class
 spec.securityGroupSelectorTerms:
@@ -58,6 +58,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=tag.key_node,
             message=f"several security groups can carry the tag `{messages.short(key, 40)}`",
             severity="info",
-            note="a node must have exactly one such group: the AWS Load Balancer Controller fails if it has more",
+            note="the AWS Load Balancer Controller fails if a node has more than one such group",
             help="select the cluster's security group by id, or by a tag that no other group has",
         )

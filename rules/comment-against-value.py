@@ -1,9 +1,9 @@
-r"""A comment that says another duration, count or capacity type than the value on its line: `72h # = 720h`.
+r"""A comment states another duration, count or capacity type than the value on its line: `72h # = 720h`.
 
-One of the two is wrong, and whoever reads the file believes the comment. Only comments are read that say nothing but
-the value: a duration, a count of nodes, percent or CPUs behind the value, "spot only", "on-demand only" or "prefer
-spot" at the capacity type. One that speaks of the past, of a default or of a choice is left alone. Which of the two
-is meant, only the author knows.
+One of the two is wrong, and readers believe the comment. The rule reads only comments that state nothing else than
+the value: a duration, or a count of nodes, percent or CPUs after the value; "spot only", "on-demand only" or "prefer
+spot" next to the capacity type. It ignores comments about the past, a default or a choice. Only the author knows
+which of the two is right.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -27,7 +27,8 @@ spec.template.spec.requirements:
   - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]} # prefer spot
 ```
 
-A budget of 0 whose comment says that the pool is emptied: a budget is the number of nodes that may go at once.
+The rule also reports a budget of 0 with a comment that says that nodes may go. A budget is the number of nodes that
+Karpenter may disrupt at once, so 0 protects all nodes.
 
 ```yaml bad frame=pool
 spec.disruption.budgets:
@@ -45,12 +46,12 @@ spec.disruption.budgets:
   - nodes: "10%"
 ```
 
-A bound next to a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
+The rule also reports a bound whose comment includes the value. `Gt 4` with the comment "4 and newer" begins at 5.
 
-`Gt` and `Lt` leave their value out. Where a comment on the requirement says `4+`, `>= 4` or "4 or newer" next to
-`Gt 4`, or "up to 8" next to `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
-count the value in. A comment that also names the number at which the value begins ("5+ (Graviton starts at gen 6)"
-next to `Gt 5`) is not reported.
+`Gt` and `Lt` exclude their value. If a comment next to `Gt 4` says `4+`, `>= 4` or "4 or newer", or a comment next to
+`Lt 8` says "up to 8", one of the two is wrong. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which include the
+value. The rule does not report a comment that also names the first included number, such as "5+ (Graviton starts at
+gen 6)" next to `Gt 5`.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -302,10 +303,11 @@ def _zero_budgets(pool: NodePool) -> Findings:
         if found is not None and not re.search(KEEPS, comment.lower()):
             yield Finding(
                 at=fixes.visible_node(nodes),
-                message=f"the comment says `{messages.short(found[0], 40)}`, and a budget of 0 lets no node go",
+                message=f"the comment says `{messages.short(found[0], 40)}`, but a budget of 0 lets Karpenter "
+                "disrupt no node",
                 severity="info",
-                note="Karpenter disrupts no node of the pool while this budget is in force",
-                help="give the budget the number of nodes that may go at once, or correct the comment",
+                note="Karpenter disrupts no node of the pool while this budget is active",
+                help="set the number of nodes that Karpenter may disrupt at once, or correct the comment",
             )
 
 
@@ -326,8 +328,8 @@ def _capacity(pool: NodePool) -> Findings:
 def _finding(node: Node, words: str, written: str) -> Finding:
     return Finding(
         at=fixes.visible_node(node),
-        message=f"the comment says `{messages.short(' '.join(words.split()), 30)}`, the value `{written}`",
-        help="correct the one that is wrong",
+        message=f"the comment says `{messages.short(' '.join(words.split()), 30)}`, but the value is `{written}`",
+        help="correct the comment or the value",
     )
 
 

@@ -1,8 +1,8 @@
-r"""Settings for consolidation in a static NodePool, whose nodes Karpenter never consolidates.
+r"""A static NodePool has settings for consolidation, although Karpenter never consolidates its nodes.
 
-A NodePool with `replicas` keeps as many nodes as it says. `consolidationPolicy` and `consolidateAfter` are ignored
-there: empty and half empty nodes stay. Set `replicas` lower to have fewer. (`consolidateAfter` has to be given before
-1.15 wherever `disruption` is, and is not reported.)
+A NodePool with `replicas` keeps exactly that many nodes. Karpenter ignores its `consolidationPolicy` and
+`consolidateAfter`, so empty nodes stay. To have fewer nodes, set `replicas` lower. The rule does not report
+`consolidateAfter`, because releases before 1.15 require it in a `disruption` block.
 
 ```yaml bad frame=pool karpenter=1.14.1
 spec.replicas: 3
@@ -39,5 +39,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=fixes.key_of(policy),
             message=f"`consolidationPolicy: {policy.value}` has no effect: static pools are not consolidated",
-            help="remove it; lower `replicas` to have fewer nodes",
+            help="remove it; to have fewer nodes, lower `replicas`",
         )

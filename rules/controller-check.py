@@ -1,9 +1,9 @@
-r"""The API server takes the object, but the controller cannot work with it: what only Karpenter itself checks.
+r"""The API server accepts the object, but Karpenter's controller cannot work with it.
 
-Admission knows types and patterns. What a label value may be, whether a taint stands twice, whether a budget's
-schedule is a schedule, is checked by the controller when it reads the object. It then leaves a NodePool at
-`Ready: False`, with an event that few people read, and launches nothing for it. The hint of each finding says what
-happens.
+The API server checks types and patterns. The controller checks more when it reads the object: the values of labels,
+duplicate taints, the schedules of budgets. The note of each finding says what happens. For most faults the NodePool
+stays at `Ready: False` and launches nothing. With an invalid schedule it still launches nodes, but the controller
+never disrupts one. An event names the cause, but few people read events.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:
@@ -24,12 +24,13 @@ spec.disruption:
     - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
 ```
 
-A bound on a label of your own that leaves no whole number of 0 or more: the controller stops when it picks a value.
+The rule also reports a bound on a custom label that allows no whole number of 0 or more. It crashes the controller.
 
-Karpenter labels each node with a value for every requirement on a label that is not its own. Where no value is
-given, it draws a number between the bounds; where there is none, as for `Lt 0`, the draw fails, and with it the
-controller: it restarts, and comes back to the same pool. No validation refuses such a bound. From 1.9.0 on the value
-is drawn when a node is planned, before when it has been launched; there `Gt 3` with `Lt 4` is such a bound as well.
+Karpenter sets a label on each node for every requirement on a custom label. If the requirement has no value,
+Karpenter draws a random number between the bounds. If there is no such number, as for `Lt 0`, the controller crashes,
+restarts, and crashes again at the same pool. No validation refuses such a bound. From 1.9.0 on, Karpenter draws the
+number when it plans a node. Before 1.9.0 it draws the number after the launch, and `Gt 3` with `Lt 4` crashes it as
+well.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -45,13 +46,11 @@ spec.template.spec.requirements:
     values: ["10"]
 ```
 
-A requirement of a static NodePool that its nodes do not get, because the same key has a bound.
+The rule also reports a requirement of a static NodePool that Karpenter drops, because the same key has a bound.
 
-A NodePool with `replicas` launches from its requirements alone: its NodeClaims carry no list of instance types, as
-those for pods do. Of a key with `Gt`, `Lt`, `Gte` or `Lte` a NodeClaim holds the bounds and nothing else, so that
-what `NotIn` excludes is launched anyway. Before 1.9.0 `Lt` is lost together with `Gt`, too.
-
-Say with `In` which values are wanted, or exclude by another key.
+A NodePool with `replicas` launches nodes from its requirements alone. If a key has `Gt`, `Lt`, `Gte` or `Lte`, the
+NodeClaim of such a pool contains only the bounds, so Karpenter also launches what `NotIn` excludes. Before 1.9.0 an
+`Lt` is lost as well if the key also has a `Gt`. List the values with `In`, or exclude types by another key.
 
 ```yaml bad frame=pool
 spec.replicas: 3
@@ -89,15 +88,16 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
 ```
 
-A `role` that is written as an ARN, or with its path, from 1.7.0 on: Karpenter compares it with the bare name that IAM
-gives the role of an instance profile. They never agree, so that it makes a new profile each time that it asks IAM.
+From 1.7.0 on, the rule reports a `role` that is written as an ARN or with its path. Karpenter compares it with the
+bare name that IAM returns for the role of an instance profile. The two are never equal, so Karpenter creates a new
+profile each time.
 
 ```yaml bad frame=class karpenter=1.14.1
 spec.role: arn:aws:iam::111122223333:role/nodes/KarpenterNodeRole-main
 ```
 
-Kubelet settings that Karpenter does not pass on to nodes of the class's family: `podsPerCore` on Bottlerocket, and
-all addresses of `clusterDNS` but the first on every family other than AL2023 and Custom.
+The rule also reports kubelet settings that Karpenter does not pass to nodes of the class's family: `podsPerCore` on
+Bottlerocket, and all addresses of `clusterDNS` except the first on every family other than AL2023 and Custom.
 
 ```yaml bad frame=class karpenter=1.14.1
 spec.amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
@@ -179,7 +179,7 @@ def check(obj: Object, context: Context) -> Findings:
     )
 
 
-_SHORTER = "shorten it, or load the script from S3, or build it into the image"
+_SHORTER = "shorten it, load the script from S3, or build it into the image"
 
 
 def _check_problems(obj: Object, context: Context) -> Findings:
@@ -193,7 +193,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             note=problem.consequence,
             help=_SHORTER if problem.kind == "user-data" else None,
             suggestions=_chosen(problem)
-            or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
+            or _dropped("remove this one", problem.node if problem.kind == "taint-twice" else None)
             or _ways(obj, problem, context),
         )
 
@@ -207,7 +207,7 @@ def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
         and (changes := edits.if_editable(edits.set_value, choice.node or problem.node, choice.value))
     ]
     alone = problem.kind == "volume-type" and problem.node.value in ("iops", "throughput")
-    return [*found, *_dropped(f"drop `{problem.node.value}`", problem.node if alone else None)]
+    return [*found, *_dropped(f"remove `{problem.node.value}`", problem.node if alone else None)]
 
 
 def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
@@ -217,7 +217,7 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
     if problem.kind == "user-data":
         return []
     if problem.kind == "kubelet-address":
-        return _dropped(f"drop `{messages.short(str(problem.node.value), 40)}`", problem.node)
+        return _dropped(f"remove `{messages.short(str(problem.node.value), 40)}`", problem.node)
     kubelet = obj.node.find("spec", "kubelet")
     if kubelet is not None and "imageGCHighThresholdPercent` must be above" in problem.message:
         return remedies.list_suggestions(remedies.swap_thresholds(kubelet))
@@ -248,11 +248,11 @@ def _requirement_meant(values: Node) -> list[Suggestion]:
     dropped = edits.if_editable(edits.remove, values)
     if operator.value == "NotIn":
         written = edits.if_editable(edits.set_value, operator, "Exists")
-        ways = [("write `Exists`, as it acts", [*written, *dropped] if written and dropped else [])]
-        return remedies.list_suggestions([*ways, ("drop the requirement", edits.if_editable(edits.remove, line))])
+        ways = [("write `Exists`, which has the same effect", [*written, *dropped] if written and dropped else [])]
+        return remedies.list_suggestions([*ways, ("remove the requirement", edits.if_editable(edits.remove, line))])
     other = "In" if operator.value == "Exists" else "NotIn"
     meant = edits.if_editable(edits.set_value, operator, other)
-    return remedies.list_suggestions([(f"write `{other}`", meant), ("drop `values`", dropped)])
+    return remedies.list_suggestions([(f"write `{other}`", meant), ("remove `values`", dropped)])
 
 
 def _judge(obj: Object, context: Context) -> "list[controller.ControllerProblem | apiserver.SchemaProblem]":
@@ -275,7 +275,7 @@ def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
 
 
 def _split(obj: Object, problem: controller.ControllerProblem) -> list[Edit]:
-    """Several values that are written as one, with commas in between, as values of their own."""
+    """Return edits that write values which stand in one text with commas as values of their own."""
     for line in obj.requirements if isinstance(obj, NodePool) else ():
         if any(value.node is problem.node for value in line.values):
             return fixes.split_values(line.values_node)
@@ -301,9 +301,9 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
             )
             yield Finding(
                 at=line.values[0].node,
-                message=f"`{shown}` of `{key}` leaves no whole number of 0 or more: the controller crashes",
+                message=f"`{shown}` of `{key}` allows no whole number of 0 or more: the controller crashes",
                 note="Karpenter labels each node with a random number of 0 or more that the bounds allow",
-                suggestions=_dropped("drop the requirement", line.node),
+                suggestions=_dropped("remove the requirement", line.node),
             )
 
 
@@ -340,7 +340,7 @@ def _check_static(pool: Object, context: Context) -> Findings:
             types = messages.counted(len(more), "more type")
             yield Finding(
                 at=at.values_node,
-                message=f"Karpenter drops `{quoted}` of {labels.name_of(line.key)} here: {types} can be launched",
+                message=f"Karpenter drops `{quoted}` of {labels.name_of(line.key)}: it can launch {types}",
                 note=_ONE_BOUND if line.operator in ("Lt", "Lte") else _BOUNDS_ALONE,
                 help="list the values with `In` instead",
                 suggestions=_spelt_out(resolution, at),

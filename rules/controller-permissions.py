@@ -1,12 +1,10 @@
-"""Terraform gives the controller fewer permissions than its release and its classes ask for.
+"""Terraform grants the controller fewer permissions than its release and its classes need.
 
-A module of Terraform gives the controller the permissions of older releases of Karpenter.
-
-Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
-one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
-asks for more than the old one grants: it tags instances after their launch, and is refused (`not authorized to
-perform: ec2:CreateTags`). Version 21 has the new policy alone. The rule looks at modules of version 20 next to which
-all NodePools and EC2NodeClasses are `v1`.
+Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies. With `enable_v1_permissions` it
+grants what Karpenter 1.0 and later need. By default it grants what 0.33 to 0.37 need. A controller that serves `v1`
+adds a tag to instances that an older release launched, and the old policy refuses that (`not authorized to perform:
+ec2:CreateTags`). From 1.7 on the controller also lists instance profiles. Version 21 has only the new policy. The
+rule reports modules of version 20 if all NodePools and EC2NodeClasses next to them are `v1`.
 
 ```yaml bad
 # file: karpenter.tf
@@ -49,11 +47,11 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-From 1.7.0 on the controller also lists instance profiles. Version 21.2.0 of the submodule grants
-`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons; no older version does. Without
-it nodes are launched, but an EC2NodeClass that is deleted stays (its finalizer lists the profiles first), and so do
-the profiles that Karpenter no longer uses. The rule looks at modules whose version is known, next to objects for
-which files state Karpenter 1.7.0 or newer, and is silent where the call adds permissions of its own.
+From 1.7.0 on, the controller also lists instance profiles. Version 21.2.0 of the submodule grants
+`iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons. Older versions do not. Without
+the permission nodes launch, but a deleted EC2NodeClass is never removed, because its finalizer lists the profiles
+first. Unused profiles stay as well. The rule reports modules with a known version next to objects for which files
+state Karpenter 1.7.0 or newer. It reports nothing if the call adds its own permissions.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -95,24 +93,25 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-A policy that is written out, and lacks what each launch needs.
+The rule also reads policies that are written out.
 
-For a class with `role` Karpenter makes an instance profile, puts the role into it and reads it again. Policies from
-the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
-never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
-also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
-counts what any file of the run grants, wildcards too, and is silent next to a class with `instanceProfile` and next
-to a module that makes the policy.
+Karpenter calls more with each release: capacity reservations from 1.3 on (for a class that selects some), instance
+profiles from 1.7 on, placement groups from 1.11 on (for a class that selects one), and the status of instances from
+1.12 on. If a class has a `role`, Karpenter creates an instance profile, adds the role to it and reads it again.
+Policies from the time of the Provisioner allow none of that: the class never becomes ready, and no node launches. The
+message says what happens without the call, and the help names all calls that are not allowed.
 
-```yaml bad
+The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
+and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
+
+```yaml bad karpenter=1.8.3
 # file: karpenter.tf
 data "aws_iam_policy_document" "karpenter" {
   statement {
     actions = [
-      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate",
-      "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceTypeOfferings",
-      "ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribeSecurityGroups",
-      "ec2:DescribeSubnets", "ec2:RunInstances", "ec2:TerminateInstances", "iam:PassRole", "ssm:GetParameter",
+      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate", "ec2:Describe*",
+      "ec2:RunInstances", "ec2:TerminateInstances", "eks:DescribeCluster", "iam:PassRole", "pricing:GetProducts",
+      "ssm:GetParameter",
     ]
     resources = ["*"]
   }
@@ -129,14 +128,14 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
+```yaml good karpenter=1.8.3
 # file: karpenter.tf
 data "aws_iam_policy_document" "karpenter" {
   statement {
     actions = [
-      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate",
-      "ec2:Describe*", "ec2:RunInstances", "ec2:TerminateInstances", "iam:PassRole", "ssm:GetParameter",
-      "iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
+      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate", "ec2:Describe*",
+      "ec2:RunInstances", "ec2:TerminateInstances", "eks:DescribeCluster", "iam:PassRole", "pricing:GetProducts",
+      "ssm:GetParameter", "iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
       "iam:GetInstanceProfile", "iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile",
       "iam:TagInstanceProfile",
     ]
@@ -155,9 +154,12 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-Policies of AWS alone grant the controller too little: none of those that are attached to nodes, nor
-`AmazonEC2FullAccess`, grants `iam:PassRole`, without which EC2 launches no instance with a role. The rule looks at a
-role whose trust policy names Karpenter's service account.
+A launch is authorized for each resource that takes part in it. If `ec2:CreateFleet` or `ec2:RunInstances` is not
+allowed on launch templates, EC2 refuses the launch (`not authorized to perform: ec2:CreateFleet on resource: ...`).
+
+The managed policies of AWS alone do not grant the controller enough. None of the policies for nodes, nor
+`AmazonEC2FullAccess`, grants `iam:PassRole`, and without it EC2 launches no instance with a role. The rule reports
+such a role if its trust policy names Karpenter's service account.
 
 ```yaml bad
 # file: iam.tf
@@ -198,50 +200,31 @@ resource "aws_iam_role_policy_attachment" "karpenter" {
 
 import os
 import re
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from nodelint.api import (
     Context,
     EC2NodeClass,
     Finding,
     Findings,
+    NodePool,
     Object,
     Source,
     Span,
+    controller_policy,
+    iam_statements,
+    keys,
     releases,
     rule,
-    support,
     terraform_blocks,
 )
 
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
-
-LISTS_PROFILES = releases.Version(1, 7, 0)
-"""The first release that asks for `iam:ListInstanceProfiles`."""
-
-_ACTION = re.compile(r"""["']((?:ec2|iam):[A-Za-z*?]+)["']""")
-_EVERYTHING = re.compile(
-    r"""(?i)\bactions?["']?\s*+[=:]\s*+\[?\s*+["']\*["']|(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess"""
-    r"|\battach_karpenter"
-)
-_ALWAYS = (
-    "ec2:DescribeImages",
-    "ec2:DescribeSubnets",
-    "ec2:DescribeSecurityGroups",
-    "ec2:DescribeInstanceTypes",
-    "ec2:DescribeInstanceTypeOfferings",
-    "ec2:CreateLaunchTemplate",
-    "ec2:CreateTags",
-    "ec2:RunInstances",
-)
-"""What the controller calls before it launches a first node, whatever the class says."""
-_FOR_ROLE = (
-    "iam:CreateInstanceProfile",
-    "iam:AddRoleToInstanceProfile",
-    "iam:GetInstanceProfile",
-    "iam:TagInstanceProfile",
-)
+_EVERYTHING = re.compile(r"(?i)(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess")
+_OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
+"""A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
+_MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
 
 
 @rule(
@@ -256,55 +239,122 @@ _FOR_ROLE = (
         "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-170",
         "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
+        "https://karpenter.sh/docs/reference/cloudformation/",
+        "https://github.com/kubernetes-sigs/karpenter/issues/2813",
     ],
     mentions=["ec2:CreateFleet", "module", "iam_role_policy_attachment"],
 )
 def check(source: Source, context: Context) -> Findings:
+    yield from _check_written(source, context)
     if not source.path.endswith(terraform_blocks.ENDINGS):
         return
-    yield from _check_written(source, context)
     yield from _check_attached(source, context)
     for call in terraform_blocks.find_blocks(source):
-        block = call.text if call.address.startswith("module.") else ""
-        called, version = _SOURCE.search(block), _VERSION.search(block)
-        module = support.policy_module(called[1]) if called is not None else None
+        module = _find_module(call.text) if call.address.startswith("module.") else None
+        version = _VERSION.search(call.text)
         most = _find_newest(version[1]) if version is not None else None
-        if module is None or version is None or most is None or not _is_granting(block, module):
+        if module is None or version is None or most is None:
             continue
         objects = context.run_files.objects_near(source, Object)
-        stated = [context.stated_releases(obj) for obj in objects] or _releases_beside(source, context)
-        lists = bool(stated) and all(found and min(found) >= LISTS_PROFILES for found in stated)
-        if (not objects and not lists) or any(obj.version != "v1" for obj in objects):
+        if any(obj.version != "v1" for obj in objects):
             continue
         place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
         at = Span(source, *place.span(1)) if place is not None else call.at
-        ways = [f"move to version {'.'.join(map(str, module.lists_profiles))} of the module or newer"]
-        if most < module.v1_always and module.v1_switch and not re.search(rf"\b{module.v1_switch}\s*=", block):
-            if not lists:
-                ways = [_describe_switch(module, most), "move to version 21 of the module"]
+        oldest = _find_oldest(source, context)
+        if objects and most < module.v1_always and module.v1_switch and module.v1_switch not in call.text:
+            newer = module.version_with(["iam:ListInstanceProfiles"])
+            lists = oldest is not None and oldest >= _LISTS_PROFILES
             yield Finding(
                 at=at,
                 message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
-                note="EC2 refuses `ec2:CreateTags` when the controller tags instances",
-                help=", or ".join(ways),
+                note="a deleted EC2NodeClass is never removed: Karpenter lists instance profiles from 1.7 on"
+                if lists
+                else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",
+                severity=None if lists else "info",
+                help=f"move to version {newer} of the module or newer"
+                if lists
+                else f"{_describe_switch(module, most)}, or move to version 21 of the module",
             )
-        elif lists and most < module.lists_profiles and not re.search(rf"\b{module.extra}\s*=", block):
-            yield Finding(
-                at=at,
-                message="Karpenter 1.7 and newer needs `iam:ListInstanceProfiles`, which this version does not grant",
-                note="nodes launch, but a deleted EC2NodeClass is never removed, and unused instance profiles stay",
-                help=f"{ways[0]}, or grant it by `{module.extra}`",
-            )
+        elif not re.search(rf"\b{module.extra}\s*=", call.text):
+            needed = _list_needed(source, context, oldest)
+            lacking = [made for made in needed if module.lacks(made.action, call.text, most)]
+            if any(made.effect not in _MINOR for made in lacking):
+                yield _describe_module(at, module, lacking)
 
 
-def _releases_beside(source: Source, context: Context) -> "list[list[releases.Version]]":
-    """The releases of the charts that the folder of a file installs; empty if one is not known."""
-    folder = os.path.dirname(source.path)
-    installs = [
-        install for install in context.run_files.installs if os.path.dirname(install.at.source.path) == folder
-    ]
-    known = [install.release for install in installs if install.release is not None]
-    return [[release] for release in known] if len(known) == len(installs) else []
+_LISTS_PROFILES = releases.Version(1, 7, 0)
+"""The first release that asks for `iam:ListInstanceProfiles`."""
+
+
+def _find_module(block: str) -> controller_policy.PolicyModule | None:
+    """Return the module that a call makes the controller's policy by; None if it makes none."""
+    called = _SOURCE.search(block)
+    module = controller_policy.policy_module(called[1]) if called is not None else None
+    return module if module is not None and module.is_in_use(block) else None
+
+
+def _describe_module(
+    at: Span, module: controller_policy.PolicyModule, lacking: "Sequence[controller_policy.Call]"
+) -> Finding:
+    """Return the finding about a call of a module that does not grant some actions."""
+    actions = [call.action for call in lacking]
+    version, switch = module.version_with(actions), module.switch_for(actions)
+    ways = [f"move to version {version} of the module or newer"] if version else []
+    ways += [f"set `{switch}`"] if switch else []
+    ways += [f"grant {_name(actions)} by `{module.extra}`"]
+    return Finding(
+        at=at,
+        message=f"the module does not grant {_shorten(actions)}: {lacking[0].consequence}",
+        note=_since(lacking),
+        help=", or ".join(ways),
+    )
+
+
+def _find_oldest(source: Source, context: Context) -> releases.Version | None:
+    """Return the oldest release of Karpenter that files state for what is near a file; None if one is not known."""
+    objects = context.run_files.objects_near(source, Object)
+    stated = [context.stated_releases(obj) for obj in objects]
+    if not objects:
+        folder = os.path.dirname(source.path)
+        installs = [i for i in context.run_files.installs if os.path.dirname(i.at.source.path) == folder]
+        stated = [(install.release,) if install.release is not None else () for install in installs]
+    return min(map(min, stated)) if stated and all(stated) else None
+
+
+def _list_needed(source: Source, context: Context, oldest: releases.Version | None) -> "list[controller_policy.Call]":
+    """Return the calls that the controller of a file's neighbours makes, as far as these are known."""
+    classes = context.run_files.objects_near(source, EC2NodeClass)
+    conditions = controller_policy.list_conditions(classes)
+    if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
+        conditions.add("spot")
+    installs = context.run_files.installs
+    if any(install.find("INTERRUPTION_QUEUE") for install in installs):
+        conditions.add("queue")
+    if any(install.is_complete and not install.find("CLUSTER_ENDPOINT") for install in installs):
+        conditions.add("no-endpoint")
+    return controller_policy.calls_of(conditions, oldest) if classes or oldest is not None else []
+
+
+def _asks_for_spot(pool: NodePool) -> bool:
+    return any(
+        line.key == keys.CAPACITY_TYPE and "spot" in (line.known_texts or ()) and line.operator == "In"
+        for line in pool.requirements
+    )
+
+
+def _name(actions: Sequence[str]) -> str:
+    """Return actions by name; of many, the first and how many more, for which there is Karpenter's own policy."""
+    more = f" and {len(actions) - 4} more, as Karpenter's own policy does" if actions[5:] else ""
+    return ", ".join(f"`{action}`" for action in (actions[:4] if more else actions)) + more
+
+
+def _shorten(actions: Sequence[str]) -> str:
+    return f"`{actions[0]}`" + (f" and {len(actions) - 1} more" if actions[1:] else "")
+
+
+def _since(lacking: "Sequence[controller_policy.Call]") -> str | None:
+    """Return from which release on the controller makes a call that is not granted; None if all releases do."""
+    return next((f"Karpenter calls it from {call.since} on" for call in lacking[:1] if call.since), None)
 
 
 _OF_AWS = re.compile(r'"arn:[^:"]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
@@ -345,70 +395,83 @@ def _check_attached(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=block.at,
-            message="only policies of AWS are attached to the controller's role, and none grants `iam:PassRole`:"
+            message="the controller's role has only AWS managed policies, and none grants `iam:PassRole`:"
             " no node is launched",
-            also=[],
             help="attach the policy of Karpenter's CloudFormation template, or use the module `karpenter` of"
             " terraform-aws-modules/eks",
         )
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """A policy that is written out in a file, beside classes for which it lacks actions."""
-    at = source.text.find("ec2:CreateFleet")
-    if at < 0 or "iam:PassRole" not in source.text:
+    """A policy that is written out in a file: what it lacks of what the controller calls."""
+    own = [statement for statement in iam_statements.list_statements(source) if statement.grants("ec2:CreateFleet")]
+    if not own or any("*" in (statement.actions or ()) for statement in own):
         return
-    classes = [obj for obj in context.run_files.objects_near(source, Object) if isinstance(obj, EC2NodeClass)]
-    if not classes:
+    statements = list(_list_statements(source, context))
+    marks = sum(any(statement.grants(action) for statement in statements) for action in _OF_CONTROLLER)
+    if marks < 2 or context.run_files.is_in_files(_EVERYTHING) or _is_module_in_use(context):
         return
-    files = context.files or (source,)
-    called = {
-        name for file in files if file.holds("module") for name in file.once(_find_calls, partial(_find_calls, file))
-    }
-    if context.run_files.is_in_files(_EVERYTHING) or any(map(support.policy_module, called)):
-        return
-    patterns = {pattern for file in files for pattern in file.once(_find_actions, partial(_find_actions, file))}
-    if "ec2:createfleet" not in patterns:
-        return  # the actions are written in a form that is not read
-    by_role = all(obj.node.find("spec", "role") and not obj.node.find("spec", "instanceProfile") for obj in classes)
-    required = (*_ALWAYS, *(_FOR_ROLE if by_role else ()))
-    lacking = [name for name in required if not any(_matches(pattern, name) for pattern in patterns)]
-    if not lacking:
-        return
-    for_role = all(name in _FOR_ROLE for name in lacking)
-    more = f" and {len(lacking) - 1} more" if lacking[1:] else ""
-    yield Finding(
-        at=Span(source, at, at + len("ec2:CreateFleet")),
-        message=f"no policy grants `{lacking[0]}`{more}, which "
-        + ("a class with `role` needs: it is never ready" if for_role else "Karpenter needs: no node is launched"),
-        help="grant "
-        + ", ".join(f"`{name}`" for name in lacking)
-        + (", or name an instance profile in the class (`instanceProfile`)" if for_role else ""),
+    oldest = _find_oldest(source, context)
+    needed = _list_needed(source, context, oldest)
+    at = own[0].at
+    found = source.text.find("ec2:CreateFleet", at.start, at.end)
+    place = Span(source, found, found + len("ec2:CreateFleet")) if found >= 0 else at
+    grants = {call: [s.grants(call.action) for s in statements] for call in needed}
+    lacking = [call for call in needed if not any(known is not False for known in grants[call])]
+    if lacking:
+        actions = [call.action for call in lacking]
+        only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
+        yield Finding(
+            at=place,
+            message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
+            note=_since(lacking),
+            severity="info" if lacking[0].effect in _MINOR else None,
+            help=f"grant {_name(actions)}"
+            + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
+        )
+    for call in needed:
+        allowing = [s for s, known in zip(statements, grants[call], strict=True) if known is not False]
+        if call in lacking or any(s.actions is None for s in allowing):
+            continue
+        missing = [kind for kind in call.kinds if not any(s.covers(kind) is not False for s in allowing)]
+        if missing:
+            yield Finding(
+                at=allowing[0].at if allowing[0].at.source is source else place,
+                message=f"`{call.action}` is not allowed on `{missing[0]}/*`: {call.consequence}",
+                help="add "
+                + ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
+                + f" to the resources of a statement that allows `{call.action}`",
+            )
+
+
+def _list_statements(source: Source, context: Context) -> "Iterator[iam_statements.Statement]":
+    """The statements that may count for the policy of a file: not those of folders that have one of their own."""
+    folder = os.path.dirname(source.path)
+    blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
+    files = {file.path: file for file in (source, *context.run_files.files_of_run, *blocks)}
+    others = set()
+    for path, file in files.items():
+        if os.path.dirname(path) != folder and "ec2:CreateFleet" in file.text:
+            others.add(os.path.dirname(path))
+    for path, file in files.items():
+        if os.path.dirname(path) in others:
+            continue
+        for statement in iam_statements.list_statements(file):
+            if statement.actions is not None or os.path.dirname(path) == folder:
+                yield statement
+
+
+def _is_module_in_use(context: Context) -> bool:
+    """Whether a module of the run makes a policy of the controller beside what is written out."""
+    if not context.run_files.has_terraform:
+        return False
+    return any(
+        block.address.startswith("module.") and _find_module(block.text) is not None
+        for block in context.run_files.terraform.blocks
     )
 
 
-def _find_calls(file: Source) -> set[str]:
-    return set(_SOURCE.findall(file.text))
-
-
-def _find_actions(file: Source) -> set[str]:
-    return {pattern.lower() for pattern in _ACTION.findall(file.text)}
-
-
-def _matches(pattern: str, action: str) -> bool:
-    """Whether a pattern of a policy, in small letters, stands for an action."""
-    written = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.fullmatch(written, action.lower()) is not None
-
-
-def _is_granting(block: str, module: support.PolicyModule) -> bool:
-    """Whether the call makes the controller's policy, as far as it says."""
-    if re.search(r"(?m)^[ \t]+create(?:_iam_role)?\s*=\s*false", block):
-        return False
-    return module.only is None or re.search(rf"(?m)^[ \t]+{module.only}\s*=\s*true", block) is not None
-
-
-def _describe_switch(module: support.PolicyModule, most: tuple[float, ...]) -> str:
+def _describe_switch(module: controller_policy.PolicyModule, most: tuple[float, ...]) -> str:
     """How to grant what v1 asks for: the switch is an unknown argument before its version."""
     since = "" if most >= module.v1_since else f" with version {'.'.join(map(str, module.v1_since))} or newer"
     return f"set `{module.v1_switch} = true`{since}"

@@ -1,13 +1,14 @@
-"""The `role` of a class is the role of Karpenter's controller, or no role at all: nodes never join.
+"""The `role` of a class is the role of Karpenter's controller, or not a role at all, so nodes never join.
 
-The modules of Terraform have outputs for both roles, and their names are near: of
-`terraform-aws-modules/eks/aws//modules/karpenter` the nodes' role is `node_iam_role_name`, and `iam_role_name` is the
-controller's. The controller's role trusts its service account, and not `ec2.amazonaws.com`: EC2 refuses to give it to
-an instance, or the node may not register. The name of an instance profile or of a service account is no role.
+Terraform modules have outputs for both roles, and their names are similar. In
+`terraform-aws-modules/eks/aws//modules/karpenter`, `node_iam_role_name` is the role of the nodes, and `iam_role_name`
+is the role of the controller. The controller's role trusts its service account, not `ec2.amazonaws.com`. So EC2
+refuses to give it to an instance, or the node may not register. The name of an instance profile or of a service
+account is not a role.
 
-The rule follows an output through locals, variables of modules, `templatefile` and the values of a chart. It also
-compares the class with the annotation `eks.amazonaws.com/role-arn` that the values of Karpenter's chart state, and
-reads the trust policy of a role that is made in the same folder.
+The rule follows an output through locals, module variables, `templatefile` and the values of a chart. It also
+compares the class with the annotation `eks.amazonaws.com/role-arn` in the values of Karpenter's chart, and reads the
+trust policy of a role in the same folder.
 
 ```yaml bad
 # file: main.tf
@@ -143,8 +144,9 @@ def check(source: Source, context: Context) -> Findings:
         elif isinstance(role.value, str) and role.value in of_controller:
             yield Finding(
                 at=role,
-                message=f"`{role.value}` is the controller's role, by `role-arn` of its chart: nodes never join",
-                help="name a role for nodes, which trusts `ec2.amazonaws.com` and has the policies of EKS nodes",
+                message=f"`{role.value}` is the controller's role (`role-arn` in the chart's values): nodes never "
+                "join",
+                help="use a role for nodes: it trusts `ec2.amazonaws.com` and has the policies of EKS nodes",
             )
 
 
@@ -162,7 +164,7 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
         nodes = "node_iam_role_name" if not output.startswith("irsa") else "role_name"
         yield Finding(
             at=role,
-            message=f"`{output}` is {what}, and not the role of the nodes: they never join the cluster",
+            message=f"`{output}` is {what}, not the role of the nodes: nodes never join the cluster",
             help=f"use `{'.'.join((found.address, *found.attributes[:-1], nodes))}`",
         )
     elif block.kind == "aws_iam_role":
@@ -173,8 +175,8 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
         if any(word in text for text in trust for word in _TRUSTS_PODS) and not any("ec2." in text for text in trust):
             yield Finding(
                 at=role,
-                message=f"`{found.address}` trusts pods, and not `ec2.amazonaws.com`: no node can take it",
-                help="name the role of the nodes",
+                message=f"`{found.address}` trusts pods, not `ec2.amazonaws.com`: EC2 cannot give it to a node",
+                help="use the role of the nodes",
             )
 
 

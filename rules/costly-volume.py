@@ -1,9 +1,9 @@
-r"""A volume whose provisioned performance costs more than most nodes need: IOPS and throughput are paid by the month.
+r"""A volume has provisioned IOPS or throughput that cost more than most nodes need.
 
-A `gp3` volume has 3,000 IOPS and 125 MiB/s for its price. More is paid for each node, for as long as it lives: 16,000
-IOPS and 1,000 MiB/s cost 100 USD a month in us-east-1, which is more than many of the nodes themselves. For fast
-pulls of images, local disks with `instanceStorePolicy: RAID0` are faster, and cost nothing in addition to the type.
-Prices are those of us-east-1.
+The price of a `gp3` volume includes 3,000 IOPS and 125 MiB/s. You pay for more on each node, for as long as the node
+lives. 16,000 IOPS and 1,000 MiB/s cost 100 USD a month in us-east-1, more than many nodes cost themselves. If you
+need fast image pulls, local disks with `instanceStorePolicy: RAID0` are faster, and the price of the type includes
+them. All prices are those of us-east-1.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:
@@ -68,7 +68,7 @@ def check(node_class: EC2NodeClass, context: Context, *, usd: int = 30) -> Findi
         yield Finding(
             at=fixes.key_of(ebs.get("iops") or ebs.get("throughput") or kind),
             message=f"{shown} of `{kind.value}` cost about ${cost:,.0f} a month on each node",
-            help="provision what is measured to be needed, or put images and pods on local disks (`RAID0`)",
+            help="measure what the nodes need and provision that, or use local disks for images and pods (`RAID0`)",
         )
 
 

@@ -1,11 +1,11 @@
-"""The chart of the CRDs and the chart of the controller are of different minor releases.
+"""The chart of the CRDs and the chart of the controller have different minor releases.
 
-`karpenter-crd` brings the schemas of NodePool, EC2NodeClass and NodeClaim. With older schemas the API server drops
-the fields that the controller of a newer release writes and reads, or refuses them; with newer ones it accepts
-fields that the controller does not know and ignores. Upgrade both charts together, the CRDs first.
+The chart `karpenter-crd` contains the schemas of NodePool, EC2NodeClass and NodeClaim. If the schemas are older than
+the controller, the API server drops or refuses fields that the controller uses. If they are newer, it accepts fields
+that the controller ignores. Upgrade both charts together, the CRDs first.
 
-The rule compares versions that are plainly written in the same folder, in HelmReleases of Flux, Applications of Argo
-CD and `helm_release` of Terraform.
+The rule compares versions that are written out in the same folder, in HelmReleases of Flux, Applications of Argo CD
+and `helm_release` resources of Terraform.
 
 ```yaml bad
 # file: main.tf
@@ -76,10 +76,10 @@ def check(source: Source, context: Context) -> Findings:
         if own is None or crds is None or own.groups() == crds.groups():
             continue
         older = tuple(map(int, crds.groups())) < tuple(map(int, own.groups()))
-        what = "new fields are dropped or refused" if older else "new fields have no effect"
+        what = "the API server drops or refuses new fields" if older else "new fields have no effect"
         yield Finding(
             at=at,
-            message=f"the CRDs are of {version}, and the controller is {install.version}: {what}",
+            message=f"the CRDs are from {version}, but the controller is {install.version}: {what}",
             also=[Also(install.at, f"the controller's chart, {install.version}")]
             if isinstance(install.at.source, Source)
             else [],

@@ -1,8 +1,8 @@
-"""GPU and other types in one pool whose class picks its images by id, name, tag or SSM parameter.
+"""A pool allows GPU types and other types, and its class selects images by id, name, tag or SSM parameter.
 
-Of such an image Karpenter knows the architecture alone. A GPU type may get the image without drivers, whose pods
-never get `nvidia.com/gpu`, and an ordinary type the image with them. An alias has an image for each kind of
-type; with images of your own, give GPU types a class and a pool of theirs.
+Karpenter knows only the architecture of such an image. A GPU type can get an image without drivers, and its pods
+never get `nvidia.com/gpu`. An ordinary type can get the image with drivers. An alias has an image for each kind of
+type. If you use your own images, give GPU types a class and a NodePool of their own.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -49,6 +49,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
         message=f"{len(devices):,} types with GPUs or accelerators get the same image as the {rest:,} others",
-        also=[Also(node_class.ami_terms[0].node, "of these images Karpenter knows the architecture alone")],
-        help="exclude GPU types, or give them a class with an image for GPUs and a pool of their own",
+        also=[Also(node_class.ami_terms[0].node, "Karpenter knows only the architecture of these images")],
+        help="exclude GPU types, or give them a NodePool and a class with an image for GPUs",
     )

@@ -1,17 +1,16 @@
-r"""User data of the family `Custom` that is missing, or cannot let a node join its cluster.
+r"""A class of the family `Custom` has no user data, or user data that cannot join a node to the cluster.
 
-User data of the family `Custom` that cannot let a node join its cluster.
+For `Custom`, Karpenter passes the user data to the node unchanged. It adds no bootstrap call, no cluster settings and
+no tags around PowerShell. So the user data must contain everything, and it must fit the image: a call of
+`bootstrap.sh` for Amazon Linux 2, a NodeConfig with name, endpoint, certificate and CIDR of the cluster for AL2023,
+and `settings.kubernetes` for Bottlerocket. cloud-init ignores a script that does not begin with `#!`. It also ignores
+a MIME archive after a blank line or without a boundary.
 
-For `Custom` the user data reaches the node as it is: Karpenter adds no bootstrap call, no cluster, no tags around
-PowerShell. So all of it has to be there and fit the image: a call of `bootstrap.sh` for Amazon Linux 2, a NodeConfig
-with name, endpoint, certificate and CIDR of the cluster for AL2023, `settings.kubernetes` for Bottlerocket.
-cloud-init ignores a script that does not begin with `#!`, and a MIME archive behind a blank line or without a
-boundary.
+The rule identifies the image by its published name, its SSM parameter or the alias. For your own images it reports
+only what is wrong for every image. It ignores scripts that run or download something else, because they may join in
+their own way.
 
-Which image it is, its published name, its SSM parameter or the alias tells. Of an image of your own only what holds
-for every image is said. A script that runs or fetches something else may join in a way of its own, and is let alone.
-
-There is no edit for a call of what the image lacks: which image is meant, or which script, the file does not tell.
+There is no edit for a call of a program that the image lacks: the file does not say which image or script is meant.
 
 ```yaml bad frame=class
 spec.amiFamily: Custom
@@ -38,21 +37,21 @@ spec.userData: |
   /etc/eks/bootstrap.sh main --kubelet-extra-args '--register-with-taints=karpenter.sh/unregistered:NoExecute'
 ```
 
-A class of the family `Custom` without user data: its nodes do not learn which cluster to join.
+The rule also reports a class of the family `Custom` without user data: its nodes do not know which cluster to join.
 
-For `Custom` Karpenter adds nothing to the user data: no bootstrap call, no labels, no taints, none of
-`spec.kubelet`. Only an image that joins the cluster by itself works without. Where the images are those of a family
-that Karpenter knows, leave `amiFamily` to it.
+For `Custom`, Karpenter adds nothing to the user data: no bootstrap call, no labels, no taints, nothing from
+`spec.kubelet`. This works only if the image joins the cluster by itself. If the images belong to a family that
+Karpenter knows, remove `amiFamily`.
 
 ```yaml bad frame=class
 spec.amiFamily: Custom
 ```
 
-User data of the family `Custom` that lets a node join without the taint `karpenter.sh/unregistered`.
+The rule also reports user data that joins a node without the taint `karpenter.sh/unregistered`.
 
-Karpenter asks for this taint so that no pod lands on a node before it has the labels and taints of its pool. Of a
-node without it Karpenter logs an error, and pods that the pool's taints should keep away may start there. Some
-releases never register such a node and replace it after 15 minutes: before 1.0.9, 1.1.4 and 1.2.2. For other families
+Karpenter needs this taint so that no pod starts on a node before the node has the labels and taints of its pool. If
+the taint is missing, Karpenter logs an error, and pods that the pool's taints exclude may start on the node. Releases
+before 1.0.9, 1.1.4 and 1.2.2 never register such a node and replace it after 15 minutes. For other families,
 Karpenter adds the taint itself.
 
 ```yaml bad frame=class karpenter=1.14.3
@@ -147,7 +146,7 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
     known = alias is not None and str(alias.alias).partition("@")[0] in images.families()
     yield Finding(
         at=field,
-        message="amiFamily `Custom` without userData: a node does not learn which cluster to join",
+        message="amiFamily is `Custom` and the class has no userData: a node does not know which cluster to join",
         severity="error" if known else None,
         edits=edits.if_editable(edits.remove, field) if known else (),
         help="remove amiFamily: it follows from the alias"
@@ -178,7 +177,7 @@ def _check_taint(node_class: EC2NodeClass, context: Context) -> Findings:
     line_end = data.text.find("\n", start)
     yield Finding(
         at=data.places.locate(start, end if line_end < 0 else min(line_end, end)),
-        message=f"the node joins without the taint `{_TAINT}`: pods may come before Karpenter's taints"
+        message=f"the node joins without the taint `{_TAINT}`: pods may start before Karpenter's taints"
         if registers
         else f"the node joins without the taint `{_TAINT}`: Karpenter {context.karpenter} never registers it",
         severity="info" if registers else None,

@@ -1,32 +1,31 @@
-r"""Disruption as in the defaults and examples: seconds after a change, at any hour, and drains without a time limit.
+r"""A NodePool keeps Karpenter's default disruption: nodes are replaced soon after a change, at any hour.
 
-A run reports this in one line for all its NodePools, with a suggestion for each. A NodePool is a finding if its
-nodes go seconds after a change, or never. The finding also names missing budgets and a missing
-`terminationGracePeriod`; alone these are no finding, because most NodePools set neither.
+One line of a run reports this for all its NodePools, with a suggestion for each. The rule reports a NodePool if
+Karpenter can replace its nodes seconds after a change, or never consolidates them. The finding also names missing
+budgets and a missing `terminationGracePeriod`. These alone are no finding, because most NodePools set neither.
 
-*When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
-consolidate it. With `WhenEmptyOrUnderutilized` and ten seconds or less, or `0s`, which is what a NodePool without a
-`disruption` block gets, each pod that comes or goes can move others to another node. Deployments, jobs and
-autoscalers do that all day. Each move restarts pods, pulls images again and, with on-demand nodes, buys a minute of
-a new node at least. A few minutes save nearly as much. `WhenEmpty` moves no pod, and is left alone.
+*When.* `consolidateAfter` is the time without a change of a node's pods after which Karpenter may consolidate the
+node. A NodePool without a `disruption` block has `0s`. With `WhenEmptyOrUnderutilized` and ten seconds or less, each
+pod that starts or ends can move other pods to another node. Deployments, jobs and autoscalers start and end pods all
+day. Each move restarts pods and pulls images again. An on-demand node costs at least one minute more. A few minutes
+save nearly as much. The rule does not report `WhenEmpty` here, because it moves no pod.
 
-*How many.* Without `spec.disruption.budgets` a pool has the default, one budget of 10% without schedule, rounded
-up: of up to ten nodes one, of a hundred nodes ten. It holds for drift and for consolidation, in working hours as at
-night.
+*How many.* Without `spec.disruption.budgets` a pool has one budget of 10% without a schedule, rounded up: one node of
+up to ten, ten nodes of a hundred. The budget applies to drift and consolidation, at all hours.
 
-*How long.* From Karpenter 1.0 on a node that reaches its `expireAfter` is drained at once, whatever the budgets
-say, and the drain waits for every pod: for a PodDisruptionBudget that allows nothing, and for pods with
-`karpenter.sh/do-not-disrupt`. Without `terminationGracePeriod` it waits for as long as they stay. The node takes no
-new pods meanwhile, is paid for, and keeps its old image. With `terminationGracePeriod: 24h` such pods are deleted
-in time. That can cost work that runs longer, so only the owner of the workloads can say how long is enough. The
-field is part of the template: setting it replaces the pool's nodes, within its budgets.
+*How long.* From Karpenter 1.0 on, a node that reaches its `expireAfter` is drained at once, whatever the budgets say.
+The drain waits for every pod that cannot be evicted: because of a PodDisruptionBudget, or because of
+`karpenter.sh/do-not-disrupt`. Without `terminationGracePeriod` there is no time limit. Meanwhile the node takes no
+new pods, costs money, and keeps its old image. With `terminationGracePeriod: 24h`, Karpenter deletes such pods in
+time. That can end longer work, so only the owner of the workloads knows how long is enough. The field is part of the
+template: if you set it, Karpenter replaces the pool's nodes, within its budgets.
 
-*Which.* With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays
-until it expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch
-jobs and other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone
-here, as are pools of accelerators and static ones. A taint that only names the architecture, such as `arm64`, says
-nothing of the work. One such as `CriticalAddonsOnly`, or a pool's name such as `system`, stands for services, which
-never end: such nodes are hardly ever empty.
+*Which.* With `WhenEmpty` Karpenter removes a node only after its last pod is gone. A node with one small pod stays
+until it expires or drifts, and Karpenter never replaces it by a cheaper type. After a peak this can be most of the
+pool. `WhenEmpty` is right for batch jobs and other work that must not move. Such pools usually have a taint, and the
+rule does not report them. It does not report pools of accelerators and static pools either. A taint that only names
+the architecture, such as `arm64`, does not count. A taint such as `CriticalAddonsOnly`, or a pool name such as
+`system`, stands for services that never end, so their nodes are hardly ever empty.
 
 ```yaml bad frame=pool
 ```
@@ -132,9 +131,8 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
         rest = None if at is None else Also(at, _message(pool, None, many is not None, long is not None))
         yield Finding(
             at=policy_at,
-            message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a "
-            "cheaper one",
-            once="held nodes",
+            message="`WhenEmpty`: a node with one small pod is never consolidated, nor replaced by a cheaper one",
+            once="nodes with pods",
             also=[] if rest is None else [rest],
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
@@ -237,7 +235,7 @@ def _message(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
         return f"nodes expire after {lifetime}, but drains have no time limit"
     drain = "; drains have no time limit" if long else ""
     if soon is None:
-        return f"without budgets, 10% of the nodes may be replaced at once, at any hour{drain}"
+        return f"without budgets, Karpenter may replace 10% of the nodes at once, at any hour{drain}"
     tenth = (", 10% at once" if drain else ", 10% at once, at any hour") if many else ""
     block = pool.find_field("spec", "disruption")
     if soon is pool.name_node:
@@ -259,11 +257,11 @@ def _ways(pool: NodePool, soon: Node | None, many: bool, context: Context) -> li
     spec, block = pool.node.get("spec"), pool.find_field("spec", "disruption")
     ways: list[tuple[str, Sequence[Edit]]] = []
     if soon is not None and spec is not None and pool.version == "v1":
-        ways.append(("wait for five calm minutes", edits.if_editable(_calm, spec, block)))
+        ways.append(("wait for five minutes without a change", edits.if_editable(_calm, spec, block)))
     if many and block is not None and block.kind == "mapping" and block.get("budgets") is None:
         add = edits.add_key if context.recording else edits.add_key_later
         quiet = edits.if_editable(add, block, "budgets", QUIET)
-        ways.append(("nothing in working hours (Mon-Fri 9-17 UTC)", quiet))
+        ways.append(("allow no disruption in working hours (Mon-Fri 9-17 UTC)", quiet))
     return [Suggestion(name, changes) for name, changes in ways if changes]
 
 

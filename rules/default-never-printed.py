@@ -1,8 +1,8 @@
-r"""A template gives a field a default, under a condition on that field: the default is never printed.
+r"""A template writes a field only if its value is set, so the `default` of that value is never printed.
 
-`{{ if .consolidateAfter }}consolidateAfter: {{ .consolidateAfter | default "Never" }}{{ end }}` prints nothing where
-the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is up to
-Karpenter 1.14, the object is refused.
+`{{ if .consolidateAfter }}consolidateAfter: {{ .consolidateAfter | default "Never" }}{{ end }}` prints nothing if the
+value is empty, so it never prints `Never`. If the API server requires the field, it refuses the object. It requires
+`consolidateAfter` up to Karpenter 1.14.
 
 ```yaml bad frame=pool karpenter=1.14.3
 spec.disruption:
@@ -48,7 +48,7 @@ def check(obj: Object, context: Context) -> Findings:
         refused = shape is not None and name in shape.required
         yield Finding(
             at=Span(source, code.start, code.end),
-            message=f"this default never takes effect: `{region.word}` asks for the same field",
+            message=f"this default never takes effect: the `{region.word}` around it tests the same field",
             edits=list(_remove_code_lines(obj, region.head, (region.end, region.around[1]))),
             also=[Also(Span(source, *region.head), "printed only where the value is not empty")],
             note=f"without `{name}` the API server refuses the object" if refused else None,

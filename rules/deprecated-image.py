@@ -1,12 +1,12 @@
-r"""The image that Karpenter uses is deprecated: its owner wants it replaced, and may soon remove it.
+r"""Karpenter uses a deprecated image: its owner wants it replaced and may soon remove it.
 
-AWS deprecates the images that EKS publishes after some time, and a pipeline can set a time for its own. A deprecated
-image still launches; once it is deregistered, nothing does. Karpenter from 1.1.0 on takes deprecated images only
-where nothing else matches, so this says that a selector, an id or an alias version is out of date. (1.0.x does not
-find deprecated images of other accounts and of Amazon, except for an alias at latest from 1.0.7 on: see no-image.
-Your own it ranks as all others.)
+AWS deprecates the images that EKS publishes after some time. A pipeline can set such a time for your own images. A
+deprecated image still launches. After the owner deregisters it, nothing launches. Karpenter 1.1.0 and newer use a
+deprecated image only if no other image matches, so the selector, id or alias version is out of date. Karpenter 1.0.x
+finds no deprecated images of other accounts and of Amazon, except for an alias at `latest` from 1.0.7 on: see
+no-image. It treats your own deprecated images like all others.
 
-An alias is moved to the newest version by the fix. That replaces nodes, so it is unsafe.
+For an alias, the fix writes the newest version. It is unsafe because Karpenter replaces nodes.
 
 ```yaml facts
 images:

@@ -1,11 +1,12 @@
-r"""A NodePool for one vendor's devices lists types with another vendor's: `g4ad` with a taint `nvidia.com/gpu`.
+r"""A NodePool for the devices of one vendor lists types with devices of another vendor.
 
-Karpenter counts devices by the vendor's resource: a `g4ad` has `amd.com/gpu`, an `inf2` `aws.amazon.com/neuron`. Pods
-that ask for `nvidia.com/gpu` never fit such a type, so that it adds nothing to choose from. What does run there are
-pods that tolerate the taint and ask for no device. The pool's taints and limits, and the word `nvidia` in its name,
-say which devices it is for. A pool of whose types none has the device of its taint or of a limit is reported, too.
+An example is `g4ad`, which has AMD GPUs, in a pool with the taint `nvidia.com/gpu`. Karpenter counts devices by the
+resource of the vendor: a `g4ad` has `amd.com/gpu`, an `inf2` has `aws.amazon.com/neuron`. Pods that request
+`nvidia.com/gpu` never fit such a type. Only pods that tolerate the taint and request no device run there. The pool's
+taints, its limits and the word `nvidia` in its name say which devices it is for. The rule also reports a pool if none
+of its types has the device of its taint or of a limit.
 
-The fix takes the values out. It is unsafe, for nodes of these types that run are replaced.
+The fix removes the values. It is unsafe because Karpenter replaces running nodes of these types.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:
@@ -28,6 +29,7 @@ from nodelint.api import (
     keys,
     labels,
     manifest,
+    messages,
     pool_requirements,
     resolve,
     rule,
@@ -100,7 +102,7 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     yield Finding(
         at=named.node.get("key") or named.node,
         message=f"no allowed instance type has `{named.key}`: pods that ask for it never run here",
-        help="let types in that have the device, or name the taint for what the nodes are for",
+        help="allow types that have the device, or use a taint that fits the nodes",
     )
 
 
@@ -110,9 +112,9 @@ def _limits(pool: NodePool) -> Findings:
         if resolve.device_of(limit.resource) is not None and limit.amount:
             yield Finding(
                 at=limit.at.key_node,
-                message=f"the limit of `{limit.resource}` counts nothing: no allowed instance type has one",
+                message=f"the limit of `{limit.resource}` has no effect: no allowed instance type has this device",
                 severity="info",
-                help="limit the devices that the types have, or cpu and memory",
+                help="set a limit of the devices that the types have, or of cpu and memory",
             )
 
 
@@ -140,7 +142,7 @@ def _finding(
     texts = [str(value.text) for value in wrong]
     types = resolution.catalog.having_value(item.key, *texts)
     has = " and ".join(f"`{device}`" for device in sorted(resolve.devices(types, resolution.catalog)))
-    names = ", ".join(f"`{text}`" for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
+    names = messages.list_first([f"`{text}`" for text in texts], 3)
     own = f" {'has' if len(texts) == 1 else 'have'} {has}:" if has else ":"
     return Finding(
         at=fixes.visible_node(wrong[0].node),

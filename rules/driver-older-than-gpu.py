@@ -1,13 +1,13 @@
-"""A pinned image version whose NVIDIA driver is older than the GPU of instance types that a pool is meant for.
+"""A pinned image version has an NVIDIA driver that is older than the GPU of the pool's instance types needs.
 
-The GPU of `g7` needs driver 595 or newer. Images that hold an older one alone have none for it:
+The GPU of `g7` needs driver 595 or newer. These images have only an older driver:
 
-- `al2023` before v20260917: the node joins, its GPU stays unused, and pods that ask for one stay Pending
+- `al2023` before v20260917: the node joins, but its GPU stays unused. Pods that request a GPU stay Pending
 - `bottlerocket` up to v1.62.1: the node does not boot, and Karpenter launches the next one
-- `bottlerocket` up to v1.68.0 for Kubernetes 1.36 and older, where that version is known
+- `bottlerocket` up to v1.68.0 for Kubernetes 1.36 and older, if the Kubernetes version is known
 
-The rule reports NodePools that name these types, and those that leave no other. It is silent about `latest`, which
-may be a newer image, about an image that is chosen by name or id, and where user data installs a driver.
+The rule reports NodePools that name these types or allow no others. It ignores `latest`, which may be a newer image,
+images that are selected by name or id, and classes whose user data installs a driver.
 
 ```yaml bad frame=pool+class
 metadata.name: gpu
@@ -79,11 +79,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     first = FIRST.get(alias.family)
     yield Finding(
         at=at or fixes.place(pool),
-        message=f"`{alias.family}@{alias.version}` has no NVIDIA driver for {names}: a node starts, and {happens}",
+        message=f"`{alias.family}@{alias.version}` has no NVIDIA driver for {names}: a node launches, but {happens}",
         also=[Also(node, "its driver is older than 595, which these GPUs need")] if node is not None else [],
-        help=f"use `{alias.family}@{first}` or newer, or leave {names} out"
+        help=f"use `{alias.family}@{first}` or newer, or exclude {names}"
         if first is not None
-        else f"leave {names} out, or use an image with driver 595",
+        else f"exclude {names}, or use an image with driver 595",
     )
 
 

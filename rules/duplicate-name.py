@@ -1,15 +1,16 @@
-"""Two objects of one kind and name in one file or folder: the one that is applied last replaces the other.
+"""Two objects in one file or folder have the same kind and name, so the one applied last replaces the other.
 
-NodePools and EC2NodeClasses belong to no namespace, so a name stands for one object in a cluster. `kubectl apply -f`
-on a file applies both and keeps the second; Kustomize refuses to build. Where both are meant, one needs another
-name, and pools that refer to it by its name too.
+NodePools and EC2NodeClasses are cluster-scoped, so a name stands for one object in a cluster. `kubectl apply -f`
+applies both objects of a file and keeps the second. Kustomize refuses to build. If you need both objects, rename one
+of them, and update the pools that refer to it.
 
-Objects of one file are a warning. Two files of one folder can hold alternatives, so there it is only mentioned, and
-not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
-an expression may choose one, or where a folder holds examples. An object that Terraform makes too, with another spec,
-is mentioned as well, and so is one that a file of another folder makes for the same cluster, by the tag
-`karpenter.sh/discovery` of the classes, but not where a folder is named for an environment, a region, overlays or
-examples.
+Two objects in one file are a warning. Two files of one folder can hold alternatives, so the finding is information.
+The rule reports nothing if the files are named for environments, if they are Terraform templates (`.tpl`, `.tftpl`),
+because an expression may choose one, or if the folder holds examples.
+
+The rule also mentions an object that Terraform creates as well, with another spec. And it mentions an object that a
+file of another folder creates for the same cluster, judged by the tag `karpenter.sh/discovery` of the classes. It
+does not, if a folder is named for an environment, a region, overlays or examples.
 
 ```yaml bad frame=pool+pool
 ---
@@ -68,8 +69,8 @@ def _check_elsewhere(obj: Object, context: Context) -> Findings:
         maker = "Terraform" if terraform else f"`{messages.short(os.path.relpath(there, here), 30)}`"
         yield Finding(
             at=obj.name_node,
-            message=f"{maker} makes {obj.kind} `{obj.name}`, too, with another spec: the one applied last wins",
+            message=f"{maker} also creates {obj.kind} `{obj.name}`, with another spec: the one applied last wins",
             severity="info",
             also=[Also(other.name_node, "also defined here")],
-            help="keep one of both, or rename one where they are for two clusters",
+            help="remove one of them; if they are for different clusters, rename one",
         )

@@ -1,18 +1,16 @@
-r"""A selector term that finds no subnet, security group, capacity reservation or placement group in AWS.
+r"""A selector term finds no subnet, security group, capacity reservation or placement group in AWS.
 
-Where all terms for subnets, or all for security groups, find nothing, the class never becomes ready, and Karpenter
-launches nothing from the NodePools that point to it; so it is with a placement group that is not there. That is an
-error. A term that finds nothing together with others that do is a warning, and so is a term for capacity
-reservations: Karpenter does without reservations.
+If all terms for subnets, or all terms for security groups, find nothing, the class never becomes ready. Karpenter
+then launches nothing for the NodePools of the class. The same applies to a missing placement group. This is an error.
+A term that finds nothing next to terms that find something is a warning. A term for capacity reservations is a
+warning as well, because Karpenter works without reservations.
 
-Where the snapshot knows that the same in other capitals or punctuation finds something, for another class, the fix
-writes it so.
+If the facts from AWS contain a name that differs only in case or punctuation, the fix writes that name.
 
-Ids are filters too: one of another region or account finds nothing. A tag is found where both key and value match as
-they are written, in these capitals; in the value `*` and `?` are wildcards, and `*` alone asks for the key.
+An id of another region or account finds nothing. A tag matches only if its key and value match exactly, including
+case. In the value, `*` and `?` are wildcards. `*` alone matches any value of the key.
 
-There is no edit: which tags the subnets, security groups or images are to have is in the account, and not in the
-file.
+There is no edit: only the account knows which tags the subnets, security groups or reservations have.
 
 ```yaml facts
 subnets:
@@ -41,7 +39,7 @@ metadata.name: gpu
 spec.subnetSelectorTerms: [{tags: {karpenter.sh/Discovery: main}}]
 ```
 
-Here two terms are meant to find the same subnets, and the reservation has run out.
+In the next example two terms should find the same subnets, and the reservation has ended.
 
 ```yaml facts
 subnets:

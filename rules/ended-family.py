@@ -1,12 +1,12 @@
-"""An image family whose operating system gets no updates any more: Amazon Linux 2.
+"""The image family has an operating system that gets no more updates: Amazon Linux 2.
 
-Amazon Linux 2 ended on 2026-06-30, and EKS publishes no image of it for Kubernetes 1.33 and newer. Images of your
-own on it still boot, without patches for kernel, containerd and kubelet. `AL2023` is its successor; user data is
-another there (NodeConfig in the place of `bootstrap.sh`). Where the cluster's Kubernetes version has no images of
-the family, `unsupported-alias` reports it.
+Amazon Linux 2 ended on 2026-06-30. EKS publishes no image of it for Kubernetes 1.33 and newer. Your own images of it
+still boot, but kernel, containerd and kubelet get no patches. Its successor `AL2023` needs other user data: a
+NodeConfig instead of `bootstrap.sh`. If the cluster's Kubernetes version has no images of the family,
+`unsupported-alias` reports it.
 
-Canonical's images of Ubuntu for EKS run under `amiFamily: AL2` too, for their user data is of the same kind. They
-have patches, and are not flagged.
+Canonical's Ubuntu images for EKS also use `amiFamily: AL2`, because their user data has the same form. They still get
+patches, so the rule does not report them.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2
@@ -58,7 +58,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         title, day, successor = ended
         yield Finding(
             at=node,
-            message=f"images of `{node.value}` get no patches any more: {title} reached end of life on {day}",
+            message=f"images of `{node.value}` get no more patches: {title} reached end of life on {day}",
             once=title,
             help=f"move to `{successor}`, with user data for it" if successor else None,
         )

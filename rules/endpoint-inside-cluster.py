@@ -1,8 +1,8 @@
-"""`settings.clusterEndpoint` is a name that resolves inside of the cluster only.
+"""`settings.clusterEndpoint` is a name that resolves only inside the cluster, so nodes never join.
 
-Karpenter writes the endpoint into the user data of each node. A node asks for it before it is part of the cluster,
-where `kubernetes.default.svc` is not known: instances start, and never join. Argo CD has that address in
-`destination.server`, from where it is copied.
+Karpenter writes the endpoint into the user data of each node. The node needs the endpoint before it is part of the
+cluster, and there `kubernetes.default.svc` does not resolve. Instances start but never join. The name is often copied
+from `destination.server` of Argo CD.
 
 ```yaml bad
 # file: karpenter.yaml
@@ -71,5 +71,6 @@ def check(source: Source, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"`{messages.short(setting.value, 60)}` resolves only in the cluster: nodes never join",
-                help="write the endpoint of the EKS API server, or leave the setting out: Karpenter asks EKS for it",
+                help="write the endpoint of the EKS API server, or remove the setting: Karpenter then asks EKS "
+                "for it",
             )

@@ -1,12 +1,12 @@
-r"""Subnets without a free address: Karpenter launches no node in their zone, or none at all.
+r"""No subnet of a zone has a free IP address, so Karpenter launches no node in that zone.
 
-Karpenter takes the subnet with the most free addresses of each zone. Where none of a zone's subnets has one left, EC2
-refuses the launch with "InsufficientFreeAddressesInSubnet"; from 1.6.0 on Karpenter then leaves the zone, or the
-subnet, out for some minutes and tries again. With all zones of the class used up nothing is launched any more.
+In each zone Karpenter uses the subnet with the most free addresses. If no subnet of the zone has a free address, EC2
+refuses the launch with "InsufficientFreeAddressesInSubnet". From 1.6.0 on, Karpenter then skips the zone or the
+subnet for some minutes and tries again. If this is true for all zones of the class, nothing launches.
 
-The count is that of EC2 at the time of the snapshot, less the five addresses that AWS keeps of every subnet. How many
-addresses a node needs for its pods depends on the CNI, so only subnets without any are reported. Zones that the
-NodePools of the class leave out do not count.
+The count is EC2's count at the time of the facts. It already excludes the five addresses that AWS reserves in every
+subnet. The CNI decides how many addresses a node needs for its pods, so the rule reports only subnets without any
+free address. It ignores zones that the NodePools of the class exclude.
 
 ```yaml facts
 subnets:
@@ -58,6 +58,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
             message=f"no subnet in `{messages.short(', '.join(spent), 60)}` has a free IP address",
             severity="warning" if used & free else "error",
-            note="no node launches there",
+            note="no node can launch in these zones",
             help=f"free addresses in {messages.short(ids, 80)}, or select more subnets",
         )

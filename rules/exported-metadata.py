@@ -1,12 +1,13 @@
-"""Metadata that belongs to one object in one cluster, copied from `kubectl get -o yaml`.
+"""The manifest has metadata of one object in one cluster, copied from `kubectl get -o yaml`.
 
-With a `resourceVersion` the API server refuses to create the object (it must not be set) and to change it once
-anything else has changed, as the controller does all the time: `the object has been modified`. A `uid` has it refuse
-the object in every cluster but the one it comes from. Server-side apply, which Flux and Argo CD can use, answers
-`metadata.managedFields must be nil` to that field. The other fields that the API server sets, `creationTimestamp`,
-`generation` and `status`, are ignored. The fix takes the three away.
+If `resourceVersion` is set, the API server refuses to create the object. It also refuses to update the object after
+any other change, and the controller changes it all the time: `the object has been modified`. If `uid` is set, the API
+server of every other cluster refuses the object. If `managedFields` is set, server-side apply, which Flux and Argo CD
+can use, fails with `metadata.managedFields must be nil`. The API server ignores `creationTimestamp`, `generation` and
+`status`. The fix removes the three fields that cause errors.
 
-The rule is silent about standard input and about lists that kubectl printed: there its output is what is asked about.
+The rule reports nothing for standard input and for lists that kubectl printed, because there you ask about the output
+of kubectl.
 
 ```yaml bad frame=pool
 metadata.resourceVersion: "7859105"
@@ -43,9 +44,9 @@ def check(obj: Object, context: Context) -> Findings:
     name, node = found[0]
     yield Finding(
         at=metadata.key(name) or node,
-        message="`managedFields` is the API server's: server-side apply refuses an object with it"
+        message="the API server sets `managedFields`: server-side apply refuses an object that has it"
         if name == "managedFields"
-        else f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
+        else f"the API server sets `{name}`: it refuses this object in another cluster, or after any change",
         edits=edits.if_editable(edits.restructure, metadata, _list_kept_fields(metadata, found)),
         covers=[node for _, node in found],
         note=_ignored(obj),

@@ -1,11 +1,13 @@
-r"""A static NodePool (`replicas`), a NodeOverlay or the like needs a feature gate that is off by default.
+r"""An object, such as a static NodePool (`replicas`) or a NodeOverlay, needs a feature gate that is off by default.
 
-The API server takes `replicas` in every release that has the field. The controller acts on it only where it was
-started with the gate (`settings.featureGates.staticCapacity: true` of the chart), which is alpha, and off by default.
-Without it no node is launched for the pool, and nothing says so: pods start no nodes of a static pool either. In the
-same way a NodeOverlay changes no price and no capacity without `settings.featureGates.nodeOverlay: true`.
-The rule is silent where the values of Karpenter's chart, its Deployment, or Terraform's `set` turn the gate on. Where
-the repository says that the gate is off, it is a warning; where it says nothing, the strict profile alone shows it.
+The API server accepts `replicas` in every release that has the field. The controller uses it only with the feature
+gate `settings.featureGates.staticCapacity: true` of the chart, which is alpha and off by default. Without the gate
+Karpenter launches no node for the pool, not even for pending pods, and reports no error. In the same way a
+NodeOverlay changes no price and no capacity without `settings.featureGates.nodeOverlay: true`.
+
+The rule reports nothing if the values of Karpenter's chart, its Deployment, or Terraform's `set` turn the gate on. If
+the repository turns the gate off, the finding is a warning. If the repository does not mention the gate, only the
+strict profile reports it.
 
 ```yaml bad frame=pool
 spec.replicas: 2
@@ -56,7 +58,7 @@ def check(obj: Object, context: Context) -> Findings:
         replicas = obj.node.find("spec", "replicas")
         if replicas is not None and replicas.value is not None:
             yield from _report(
-                obj, context, fixes.key_of(replicas), "StaticCapacity", "nothing is launched for `replicas`"
+                obj, context, fixes.key_of(replicas), "StaticCapacity", "Karpenter launches no node for `replicas`"
             )
     elif isinstance(obj, manifest.NodeOverlay):
         at = obj.node.get("kind") or obj.name_node

@@ -1,11 +1,9 @@
-r"""A NodePool that takes spot capacity from fewer than 15 instance types.
+r"""A NodePool may use spot capacity of fewer than 15 instance types.
 
-A spot NodePool with fewer than 15 instance types: Karpenter never moves its nodes to cheaper spot capacity.
-
-With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only where it can
-choose among at least 15 cheaper instance types; else the new node would soon be interrupted. A pool with fewer in all
-keeps each node until it is empty, can be merged with others, expires or drifts. Without the gate, which is off by
-default, that is so for every pool.
+With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only if it can choose
+among at least 15 cheaper instance types. Otherwise EC2 would soon interrupt the new node. If the pool allows fewer
+types, Karpenter keeps each node until the node is empty, expires, drifts or can be merged with others. Without the
+gate, which is off by default, this is true for every pool.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -33,9 +31,9 @@ spec.template.spec.requirements:
     values: ["large", "xlarge", "2xlarge", "4xlarge"]
 ```
 
-Spot capacity is a pool of its own for each instance type and zone. EC2 starts instances where there is most to spare,
-so that with more types to choose from nodes are interrupted less often, and a replacement is found sooner. AWS
-advises to be flexible across at least ten types.
+For EC2, each instance type in each zone has its own spot capacity. EC2 starts instances where most capacity is free.
+With more types to choose from, EC2 interrupts nodes less often and a replacement starts sooner. AWS recommends at
+least ten types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -100,7 +98,8 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=pool_requirements.values_at(spot),
-        message=f"no cheaper spot node replaces a node: Karpenter needs {LEAST} instance types, {count} are allowed",
+        message=f"Karpenter replaces no spot node by a cheaper one: it needs {LEAST} instance types, {count} are "
+        "allowed",
         help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
     )
 
@@ -122,6 +121,7 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
-        message=f"spot capacity of {count} instance types: with {least} or more, AWS interrupts nodes less often",
+        message=f"the NodePool allows {count} instance types for spot: with {least} or more, EC2 interrupts nodes "
+        "less often",
         help="allow more families, sizes and generations of the same shape",
     )

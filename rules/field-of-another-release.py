@@ -1,7 +1,7 @@
-r"""A field, value or label key that the target release does not have yet, or no longer has.
+r"""The target release does not have a field, value or label key yet, or no longer has it.
 
-The manifest is right for another Karpenter release. Applied to this one it is refused, or the field is dropped.
-The message names the release that has it; `--karpenter-version` says which release is meant.
+The manifest is right for another Karpenter release. The API server of the target release refuses it or drops the
+field. The message names the release that has the field. If the target is wrong, set `--karpenter-version`.
 
 ```yaml bad frame=pool karpenter=1.4.0
 spec.replicas: 3
@@ -46,7 +46,7 @@ def _suggest_removal(node: Node) -> list[Suggestion]:
     if len(parent.entries) == 1 and parent.parent is not None and parent.parent.kind == "sequence":
         return []  # a term without a field is refused
     changes = edits.if_editable(edits.remove, node)
-    return [Suggestion(f"drop `{node.value}`", changes)] if changes else []
+    return [Suggestion(f"remove `{node.value}`", changes)] if changes else []
 
 
 def _moot(node: Node) -> list[Node]:

@@ -1,7 +1,7 @@
-r"""A chart can make a class of EKS Auto Mode in the place of an EC2NodeClass, and its NodePools name only the latter.
+r"""A chart can create a class of EKS Auto Mode instead of an EC2NodeClass, but its NodePools always name the latter.
 
-A condition of the chart decides whether a class is a `NodeClass` of `eks.amazonaws.com` or an `EC2NodeClass`. A pool
-that has `kind: EC2NodeClass` fixed never finds a class of the first kind, and launches nothing.
+A condition of the chart decides whether the class is a `NodeClass` of `eks.amazonaws.com` or an `EC2NodeClass`. A
+pool with a fixed `kind: EC2NodeClass` never finds a `NodeClass` and launches nothing.
 
 ```yaml bad
 {{- if .Values.autoMode }}
@@ -100,7 +100,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=kinds[0],
-        message="the kind is fixed, and the chart also makes classes of `eks.amazonaws.com`: a pool never finds them",
+        message="the kind is fixed, but the chart can also create a class of `eks.amazonaws.com`: the pool never "
+        "finds it",
         note=f"`{messages.short(switch)}` prints a `NodeClass` instead of an `EC2NodeClass`",
-        help="print `group` and `kind` by the same condition",
+        help="print `group` and `kind` under the same condition",
     )

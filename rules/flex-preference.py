@@ -1,14 +1,14 @@
-r"""A list whose order is meant as a preference: flex families named first, with others as a fallback.
+r"""A list names flex families first, as if the order were a preference: Karpenter ignores the order.
 
-The values of a requirement are a set. Karpenter takes the cheapest instance type that fits (for spot, EC2 weighs
-price and capacity), wherever it stands in the list. `"*"` is not a wildcard: it is an invalid value, with which the
-pool never becomes ready. Write a preference as two NodePools of different `weight`: the higher one is tried first.
-The rule is silent where a NodePool of flex types alone stands next to the one with the list.
+The values of a requirement are a set. Karpenter launches the cheapest instance type that fits, wherever it is in the
+list. For spot, EC2 considers price and capacity. `"*"` is not a wildcard but an invalid value: with it the pool never
+becomes ready. To state a preference, use two NodePools of different `weight`: Karpenter tries the higher weight
+first. The rule reports nothing if a NodePool with flex types alone is next to the one with the list.
 
-The fix makes a second pool of the first, with the same taints, labels, limits and disruption: since Karpenter
-1.7.0 the label `karpenter.k8s.aws/instance-capability-flex` tells them apart, before that the names of the
-families. Limits count for each pool by itself. Where the pool works today the fix is unsafe: nodes that do not
-bear the label yet, or that belong to the other pool now, are replaced.
+The fix copies the pool, with the same taints, labels, limits and disruption. Since Karpenter 1.7.0 the label
+`karpenter.k8s.aws/instance-capability-flex` separates the two pools. Before, the names of the families do. Limits
+apply to each pool by itself. If the pool works today, the fix is unsafe: Karpenter replaces nodes that do not have
+the label yet, or that now belong to the other pool.
 
 ```yaml bad frame=pool
 spec.template.metadata.labels.team: web

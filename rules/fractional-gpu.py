@@ -1,13 +1,13 @@
-r"""Types with a fraction of a GPU, of which Karpenter counts none: `g6f` and `gr6f`.
+r"""A NodePool allows `g6f` or `gr6f`, which have a fraction of a GPU, and Karpenter counts no GPU on them.
 
-EC2 says of them that they have 0 GPUs. Karpenter therefore gives them no `nvidia.com/gpu`: a pod that asks for one
-never gets such a node, and a NodePool of nothing else leaves it Pending. `instance-gpu-count Exists`, like a
-requirement on the GPU's name or maker, allows them anyway (their count is `0`), for pods that ask by label or
-merely tolerate the taint; limits on GPUs do not count them. So it is in every release, 1.14.1 included
-(aws/karpenter-provider-aws#8368).
+EC2 reports 0 GPUs for these types, so Karpenter gives them no `nvidia.com/gpu`. A pod that requests one never gets
+such a node. If the NodePool allows nothing else, the pod stays Pending. Requirements such as
+`instance-gpu-count Exists`, or a requirement on the name or manufacturer of the GPU, still allow these types, because
+their count is `0`. Pods that select by label, or that only tolerate the taint, run there. Limits on GPUs do not count
+them. This is true for every release up to 1.14.1 (aws/karpenter-provider-aws#8368).
 
-A NodeOverlay with `capacity: {nvidia.com/gpu: 1}` makes Karpenter count them; where one stands in the same file,
-this rule reports nothing. The fix leaves the families out; it is unsafe, because it replaces running nodes.
+With a NodeOverlay with `capacity: {nvidia.com/gpu: 1}` Karpenter counts these GPUs. The rule reports nothing if there
+is one in the same file. The fix excludes the families. It is unsafe because Karpenter replaces running nodes.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:

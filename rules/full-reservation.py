@@ -1,12 +1,12 @@
-r"""A NodePool that launches reserved capacity only, while no reservation of its class has a free instance.
+r"""A NodePool launches reserved capacity only, and no reservation of its class has a free instance.
 
-Karpenter takes a capacity reservation for an offering as long as instances of it are free. A NodePool that asks for
-`karpenter.sh/capacity-type In [reserved]` and nothing else has no other offering: while its reservations are full,
-its pods stay Pending. With `on-demand` together with `reserved` Karpenter tries the reservation first.
+Karpenter uses a capacity reservation as long as it has free instances. A NodePool with only
+`karpenter.sh/capacity-type In [reserved]` can use nothing else: while its reservations are full, its pods stay
+Pending. If you also allow `on-demand`, Karpenter still tries the reservation first.
 
-The count is that of EC2 at the time of the snapshot. Nodes that the NodePool runs itself fill a reservation, too: a
-pool that is meant to stop there says so by this requirement. Silence the finding for such a pool. Reservations that
-are so near to their end that Karpenter launches nothing in them do not count.
+The count is EC2's count at the time of the facts. Nodes of the NodePool itself also fill a reservation. If the pool
+should stop when the reservation is full, suppress the finding. The rule ignores reservations that end so soon that
+Karpenter launches nothing in them.
 
 ```yaml facts
 subnets:
@@ -80,8 +80,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         ids = messages.short(", ".join(reservation.id for reservation in takes), 48)
         yield Finding(
             at=pool_requirements.values_at(requirement),
-            message=f"only reserved capacity is asked for, and `{ids}` had no free instance",
-            note="as long as it is full, no node launches and pods stay Pending",
-            help="add `on-demand`, which Karpenter takes where the reservation is full, or reserve more instances",
+            message=f"the NodePool allows only reserved capacity, and `{ids}` had no free instance",
+            note="while the reservation is full, no node launches and pods stay Pending",
+            help="add `on-demand`, which Karpenter uses when the reservation is full, or reserve more instances",
             also=[Also(finds.at, f"finds `{ids}`")],
         )

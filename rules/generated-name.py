@@ -1,8 +1,8 @@
-r"""A role or instance profile whose name Terraform, CloudFormation or EKS made up, written out in the class.
+r"""The class contains a role or instance profile name that Terraform, CloudFormation or EKS generated.
 
-A name with a generated end belongs to one creation of the role: when the stack is built again, or in another
-account, the role has another name and the class is never ready. An instance profile of a managed node group is
-deleted with the node group. Give the role a fixed name, or have the tool that creates it write its name here.
+A generated name belongs to one creation of the role. If you create the stack again, or in another account, the role
+has another name and the class never becomes ready. EKS deletes the instance profile of a managed node group together
+with the node group. Give the role a fixed name, or let the tool that creates it write its name into the class.
 
 ```yaml bad frame=class
 spec.role: Karpenter-main-20250517163215895000000005
@@ -17,7 +17,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rul
 
 HEX = frozenset("0123456789abcdef")
 UPPER = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-FIXED = "give it a fixed name, or have the tool that creates it write the name here"
+FIXED = "give it a fixed name, or let the tool that creates it write the name into the class"
 
 
 @rule(
@@ -54,13 +54,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=node,
                 message=f"`{name}` belongs to a managed node group: EKS deletes it with the node group",
-                help="name `role`: Karpenter makes an instance profile of its own",
+                help="set `role` instead: Karpenter then creates its own instance profile",
             )
         elif made is not None:
             maker, end = made
             yield Finding(
                 at=node,
-                message=f"`{end}` is made up by {maker}: the next {what} that it creates has another name",
+                message=f"the name ends with `{end}`, which {maker} generated: the next {what} has another name",
                 help=FIXED,
             )
 

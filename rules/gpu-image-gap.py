@@ -1,18 +1,20 @@
-r"""A pool allows GPU or accelerator types, and the alias of its class has no image for them.
+r"""A pool allows GPU or accelerator types, but the alias of its class has no image for them.
 
-An alias stands for several images, one for each architecture and kind of accelerator, and not all combinations exist:
+An alias stands for several images, one for each architecture and kind of accelerator. Not all combinations exist:
 
-- `al2` has no image for arm64 with a GPU (g5g), in any release
+- `al2` has no image for arm64 with a GPU (g5g) in any release
 - `al2023` has one from Karpenter 1.4.0 and image version v20250403 on
 - `bottlerocket` has none for Neuron (inf, trn) in Karpenter 1.1.0 to 1.2.1
 
-Types without an image are never launched, and where nothing else is left the launch fails. If the pool is not meant
-for them they are kept out; no node of theirs can be running, so that is safe. If it is (it names them, or asks for
-GPUs by label or taint), the class needs an alias that has the image.
+Karpenter never launches types without an image. If the pool allows no other types, the launch fails. If the pool is
+not meant for these types, the fix excludes them. This fix is safe, because Karpenter launches no node without an
+image. If the pool is meant for them (it names them, or requires GPUs by label or taint), the class needs an alias
+that has the image.
 
-An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
-no driver for it. That is reported too, for arm64 images, of pools that are meant for GPUs or Neuron, and where a
-workload of the repository that asks for them fits such pools alone, unless the class's user data installs a driver.
+Karpenter uses an image that is selected by name for every type of its architecture. A standard image then boots on a
+GPU type but has no driver for it. The rule also reports this for arm64 images, for pools that are meant for GPUs or
+Neuron, and if a workload of the repository requests GPUs and fits only such pools. It reports nothing if the class's
+user data installs a driver.
 
 ```yaml bad frame=pool+class kubernetes=1.30
 metadata.name: arm
@@ -35,7 +37,7 @@ spec.amiSelectorTerms:
   - alias: al2@v20250123
 ```
 
-A pool that is meant for them:
+The next pool is meant for these types:
 
 ```yaml bad frame=class+pool
 metadata: {name: gpu}
@@ -47,7 +49,7 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
 ```
 
-Neuron on Bottlerocket, in a release that has no image for it:
+The next release has no image for Neuron on Bottlerocket:
 
 ```yaml bad frame=pool+class karpenter=1.2.1
 spec.template.spec.requirements:
@@ -113,7 +115,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if gap.kind == "variant" and gap.variant in COUNTS:
             unsure = fixes.doubts(resolution)
             if unsure:
-                yield unsure[0].skip(f"whether {gap.arch} types with {WORDS[gap.variant]} are left: ")
+                yield unsure[0].skip(f"whether the NodePool allows {gap.arch} types with {WORDS[gap.variant]}: ")
             else:
                 yield _gap(pool, context, gap, gap.variant)
     yield from _without_driver(pool, resolution, context)
@@ -140,7 +142,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
         )
     changes, moves = _moves(resolution, gap, context, ways)
     if changes:
-        ways[0] = "or exclude them from the pool"
+        ways[0] = "or exclude these types from the pool"
     out = _taken_out(pool, resolution, gap.types, variant)
     return Finding(
         at=meant,
@@ -148,7 +150,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
         edits=changes,
         also=also,
         help=", ".join(ways) or None,
-        suggestions=[*([Suggestion(f"take {types} out of the pool", out)] if out else []), *moves],
+        suggestions=[*([Suggestion(f"exclude {types} from the pool", out)] if out else []), *moves],
     )
 
 
@@ -277,9 +279,7 @@ def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context
 
 def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
     """`g5g`, or `inf1`, `inf2` and how many families more."""
-    families = resolution.families(types)
-    shown = ", ".join(f"`{family}`" for family in families[:3])
-    return shown if len(families) <= 3 else f"{shown} and {len(families) - 3} more"
+    return messages.list_first([f"`{family}`" for family in resolution.families(types)], 3)
 
 
 def _installs(resolution: resolve.Resolution, variant: str) -> bool:
@@ -289,10 +289,10 @@ def _installs(resolution: resolve.Resolution, variant: str) -> bool:
 
 
 def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Context) -> Findings:
-    """A standard image that is chosen by name or parameter is taken for GPU types too.
+    """Yield a finding for a standard image that is chosen by name or parameter: Karpenter takes it for GPU types too.
 
-    It is reported for pools that are meant for GPUs, where a workload that asks for them fits such pools alone, and
-    for arm64: that g5g has one is easily overlooked.
+    It is reported for pools that are meant for GPUs, where a workload that asks for GPUs fits such pools alone, and
+    for arm64: that g5g has a GPU is easily overlooked.
     """
     if fixes.doubts(resolution):
         return
@@ -305,12 +305,12 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Con
         wanted = meant is not None or asking is not None
         ways = _list_ways_by_alias(resolution, variant, image.arch or "") if wanted else []
         if meant is not None and (out := _taken_out(pool, resolution, without, variant)):
-            ways.insert(0, Suggestion(f"take {_types(resolution, without)} out of the pool", out))
+            ways.insert(0, Suggestion(f"exclude {_types(resolution, without)} from the pool", out))
         other = ", or install the driver with the GPU operator" if variant == "nvidia" else ""
         shown = messages.short(image.found.name if image.found else image.label, 60)
         also = [Also(image.at, f"a standard image: `{shown}`")]
         if asking is not None:
-            also.append(Also(asking.name_node, f"asks for {WORDS[variant]}, and no pool with a driver takes it"))
+            also.append(Also(asking.name_node, f"asks for {WORDS[variant]}, and no pool with a driver accepts it"))
         yield Finding(
             at=meant or fixes.place(pool),
             message=f"the standard {image.arch} image has no {driver} driver for {_types(resolution, without)}",

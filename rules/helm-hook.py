@@ -1,10 +1,10 @@
-r"""A NodePool or EC2NodeClass that is a hook of Helm or Argo CD, which deletes it and creates it again.
+r"""A NodePool or EC2NodeClass is a hook of Helm or Argo CD, which deletes it and creates it again.
 
-A hook is no part of the release. Unless `helm.sh/hook-delete-policy` says otherwise, Helm deletes the object before
-it runs the hook again, so each `helm upgrade` deletes the NodePool. Karpenter then drains every node of it at once:
-disruption budgets do not hold that back. An EC2NodeClass waits for its deletion until no NodeClaim uses it. Argo CD
-does the same at each sync, with hooks of Helm as with its own. An object that is a hook of the install only is never
-updated, and `helm uninstall` leaves it behind.
+A hook is not part of the Helm release. Unless `helm.sh/hook-delete-policy` says otherwise, Helm deletes the object
+before it runs the hook again, so each `helm upgrade` deletes the NodePool. Karpenter then drains all its nodes at
+once, and disruption budgets do not apply. An EC2NodeClass is deleted after no NodeClaim uses it. Argo CD does the
+same at each sync, for its own hooks and for hooks of Helm. If an object is a hook of the installation only, Helm
+never updates it, and `helm uninstall` does not remove it.
 
 ```yaml bad frame=pool
 metadata.annotations:
@@ -23,7 +23,7 @@ OF_INSTALL = {"pre-install", "post-install"}
 AGAIN = {"pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback"}
 KNOWN = OF_INSTALL | AGAIN | {"pre-delete", "post-delete", "test", "test-success"}
 SYNCS = {"presync", "sync", "postsync"}
-HELP = "remove the hook annotations; install what has to come first, such as the CRDs, as another release"
+HELP = "remove the hook annotations; install what must come first, such as the CRDs, as a separate release"
 
 
 @rule(
@@ -57,7 +57,7 @@ def _of_helm(obj: Object, hooks: set[str], annotations: Node) -> tuple[str, str 
     unknown = sorted(hooks - KNOWN)
     if unknown:
         return (
-            f"Helm leaves this {obj.kind} out: it knows no hook `{messages.short(unknown[0], 30)}`",
+            f"Helm does not install this {obj.kind}: it knows no hook `{messages.short(unknown[0], 30)}`",
             "nothing creates it",
         )
     policies = _words(annotations.get(f"{HELM}-delete-policy"))
@@ -66,8 +66,8 @@ def _of_helm(obj: Object, hooks: set[str], annotations: Node) -> tuple[str, str 
     if hooks & AGAIN and (not policies or "before-hook-creation" in policies):
         return f"each `helm upgrade` deletes this {obj.kind} and creates it again", _what_follows(obj)
     if hooks & OF_INSTALL and not hooks & AGAIN:
-        left = "`helm uninstall` leaves it behind, too"
-        return f"Helm creates this {obj.kind} at the install and never updates it: it is a hook", left
+        left = "`helm uninstall` does not remove it either"
+        return f"Helm creates this {obj.kind} when it installs the release and never updates it: it is a hook", left
     return None
 
 
@@ -84,8 +84,8 @@ def _of_argo(obj: Object, hooks: set[str], annotations: Node) -> tuple[str, str 
 
 def _what_follows(obj: Object) -> str | None:
     if obj.kind in ("NodePool", "Provisioner"):
-        return "Karpenter drains all its nodes at once; disruption budgets do not hold that back"
-    return "its deletion waits until no node uses it" if obj.kind == "EC2NodeClass" else None
+        return "Karpenter drains all its nodes at once; disruption budgets do not apply"
+    return "Karpenter removes the class only after no node uses it" if obj.kind == "EC2NodeClass" else None
 
 
 def _words(node: Node | None) -> set[str]:

@@ -1,13 +1,12 @@
-r"""A kubelet setting in user data that changes what fits on a node, where Karpenter does not see it.
+r"""User data contains a kubelet setting that changes what fits on a node, but Karpenter does not read it.
 
-Karpenter works out what a node can hold before it launches it, from the instance type and `spec.kubelet`. What user
-data reserves (`kubeReserved`, `systemReserved`, eviction thresholds) or allows (`maxPods` as a flag) it does not
-read. It launches nodes that turn out to be too small for the pods that they were launched for, and launches again;
-or it thinks nodes full that are not.
+Before a launch, Karpenter computes what a node can hold from the instance type and `spec.kubelet`. It does not read
+what user data reserves (`kubeReserved`, `systemReserved`, eviction thresholds) or allows (`maxPods` as a flag). So it
+launches nodes that are too small for their pods and then launches more, or it treats nodes as full that are not.
 
-For the family `Custom` both are needed: the user data configures the node, and Karpenter plans by `spec.kubelet`.
+For the family `Custom` you need both: the user data configures the node, and Karpenter plans with `spec.kubelet`.
 
-The fix moves a field of NodeConfig to `spec.kubelet`. It replaces the nodes of the class.
+The fix moves a field of NodeConfig to `spec.kubelet`. Karpenter then replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -71,9 +70,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         node = kubelet.key(setting.name) if kubelet is not None else None
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
-            message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes without it",
+            message=f"Karpenter does not read `{setting.written}` in userData and plans nodes without it",
             edits=edits.if_editable(data.moved, setting, node_class) if node is None else (),
-            also=[Also(node, "Karpenter plans with this value; the flag wins on the node")]
+            also=[Also(node, "Karpenter plans with this value, but the node uses the flag")]
             if node is not None
             else [],
             help=f"set spec.kubelet.{setting.name} instead: Karpenter reads it and passes it to the kubelet",
@@ -105,8 +104,8 @@ def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
         plans = "without it" if node is None else f"with {node.value}"
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
-            message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes {plans}",
+            message=f"Karpenter does not read `{setting.written}` in userData and plans nodes {plans}",
             also=[Also(node, "Karpenter plans with this value")] if node is not None else [],
-            note="for the family Custom, spec.kubelet reaches no node, and Karpenter plans by it alone",
+            note="for the family Custom, Karpenter plans with spec.kubelet but does not pass it to nodes",
             help=f"set spec.kubelet.{setting.name} to the same value",
         )

@@ -1,10 +1,11 @@
-r"""An eviction threshold for memory that is a large part of the smallest nodes of the class.
+r"""An eviction threshold for memory is a large part of the memory of the class's smallest nodes.
 
-The kubelet evicts pods while less memory than the threshold is free. `500Mi`, as Karpenter's documentation has it for
-`evictionSoft`, is little of 16 GiB and a quarter of 2 GiB: pods are evicted from such nodes while they use no more
-than they asked for. Releases from 1.9 on do not count `evictionSoft` when they plan a node.
+The kubelet evicts pods when less memory than the threshold is free. Karpenter's documentation shows `500Mi` for
+`evictionSoft`. That is little of 16 GiB, but a quarter of 2 GiB: such a node evicts pods although they use no more
+than they request. Releases from 1.9 on do not count `evictionSoft` when they plan a node.
 
-The rule speaks of thresholds of a fifth and more of the memory of a type that a NodePool of the class may launch.
+The rule reports a threshold if it is at least a fifth of the memory of a type that a NodePool of the class may
+launch.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -55,8 +56,9 @@ def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> F
             share = amount / (size * _MIB)
             yield Finding(
                 at=fixes.visible_node(node),
-                message=f"{field} `{node.value}` is {share:.0%} of the memory of `{name}`: with less free, pods are "
-                "evicted",
+                message=f"{field} `{node.value}` is {share:.0%} of the memory of `{name}`: with less free, the "
+                "kubelet "
+                "evicts pods",
                 note=f"of {len(sizes):,} instance types it is {part:.0%} or more of {len(small):,}",
-                help="use a percentage, or allow no types as small",
+                help="use a percentage, or exclude such small types",
             )

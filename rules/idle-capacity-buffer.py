@@ -1,16 +1,16 @@
-r"""A CapacityBuffer for which Karpenter makes no room, or not the room that it asks for.
+r"""Karpenter keeps no capacity for a CapacityBuffer, or not the capacity that it asks for.
 
-From Karpenter 1.14.0 on a CapacityBuffer (`autoscaling.x-k8s.io/v1beta1`) keeps nodes for more pods of a template,
-where the feature gate CapacityBuffer is on. The API server admits one that names no template, and one whose
-`scalableRef` is of a kind that Karpenter does not read: the first is never ready, and the second fails for ever.
-`percentage` is of the replicas of `scalableRef`; together with `podTemplateRef` it is not read. Where none of
-`replicas`, `percentage` and `limits` says how much, the buffer is empty. And where no NodePool takes the pods, no
-node comes.
+From Karpenter 1.14.0 on, a CapacityBuffer (`autoscaling.x-k8s.io/v1beta1`) keeps nodes ready for more pods of a
+template, if the feature gate CapacityBuffer is on. The API server accepts a buffer without a template, but it is
+never ready. It also accepts a `scalableRef` of a kind that Karpenter does not read, but the buffer fails forever.
+`percentage` is a percentage of the replicas of `scalableRef`; Karpenter ignores it together with `podTemplateRef`. If
+none of `replicas`, `percentage` and `limits` is set, the buffer is empty. If no NodePool accepts the pods, no node
+launches.
 
-The Cluster Autoscaler reads objects of the same kind. Nothing is said unless the files turn Karpenter's gate on, save
-of what the API server refuses or drops: fields that v1beta1 does not have, values of another type, both references at
-once, and `podTemplateRef` without `replicas` and `limits`. Which
-template is meant, and how much room, only the author can say: there is no fix for a reference that is missing.
+The Cluster Autoscaler reads objects of the same kind. So the rule reports most faults only if the files turn on
+Karpenter's gate. Without the gate it reports only what the API server refuses or drops: unknown fields, values of a
+wrong type, both references at once, and `podTemplateRef` without `replicas` and `limits`. Only the author knows which
+template is meant and how much capacity, so there is no fix for a missing reference.
 
 ```yaml bad frame=pool karpenter=1.14.1
 metadata.name: spare
@@ -62,7 +62,7 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
     if version is not None and version.value != _SERVED:
         yield Finding(
             at=version,
-            message=f"`{messages.short(str(version.value))}` is not what Karpenter reads: it serves v1beta1 alone",
+            message=f"Karpenter does not read `{messages.short(str(version.value))}`: it serves only v1beta1",
             edits=edits.if_editable(edits.set_value, version, _SERVED),
         )
     yield from _find_unread(buffer, spec)
@@ -72,7 +72,8 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
     if context.fit(template).verdicts:
         yield Finding(
             at=spec.find("podTemplateRef", "name") or spec.find("scalableRef", "name") or buffer.name_node,
-            message=f"no NodePool takes the pods of `{messages.short(template.label)}`: no room is made for them",
+            message=f"no NodePool accepts the pods of `{messages.short(template.label)}`: Karpenter keeps no "
+            "capacity for them",
             help=f"`nodelint fit --workload {template.kind.lower()}/{template.name}` says why",
         )
 
@@ -83,7 +84,7 @@ def _find_unknown(buffer: "cluster_objects.CapacityBuffer", context: Context) ->
         node, meant = problem.node, problem.suggestion
         if problem.layer == "unknown":
             changes = edits.if_editable(edits.set_key, node, meant) if meant is not None else []
-            ways = [Suggestion("drop it", edits.if_editable(edits.remove, node))]
+            ways = [Suggestion("remove it", edits.if_editable(edits.remove, node))]
             yield Finding(
                 at=node,
                 message=problem.message,
@@ -124,7 +125,7 @@ def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterat
     if template is None and scaled is None:
         yield Finding(
             at=buffer.name_node,
-            message="the buffer names neither `podTemplateRef` nor `scalableRef`: never ready",
+            message="the buffer has neither `podTemplateRef` nor `scalableRef`: it is never ready",
         )
         return
     if template is not None and percentage is not None:
@@ -139,12 +140,14 @@ def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterat
     if kind is not None and isinstance(kind.value, str) and kind.value not in _KINDS:
         yield Finding(
             at=kind,
-            message=f"Karpenter reads no `scalableRef` of kind `{messages.short(kind.value, 30)}`: never ready",
+            message=f"Karpenter reads no `scalableRef` of kind `{messages.short(kind.value, 30)}`: the buffer is "
+            "never ready",
         )
     elif group is not None and isinstance(group.value, str) and group.value not in ("", "apps"):
         yield Finding(
             at=group,
-            message=f"Karpenter reads no `scalableRef` of group `{messages.short(group.value, 30)}`: never ready",
+            message=f"Karpenter reads no `scalableRef` of group `{messages.short(group.value, 30)}`: the buffer is "
+            "never ready",
             edits=edits.if_editable(edits.set_value, group, "apps"),
         )
     if all(spec.get(size) is None for size in _SIZES):

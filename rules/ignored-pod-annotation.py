@@ -1,12 +1,12 @@
-r"""An annotation that should protect a pod's node, and that Karpenter does not read.
+r"""An annotation should protect the node of a pod, but Karpenter does not read it.
 
-`karpenter.sh/do-not-disrupt: "true"` on a pod keeps consolidation and drift away from its node for as long as the pod
-runs; from Karpenter 1.12 on a duration such as `30m` does so for the first half hour. Any other value, `"True"` or
-`"yes"` among them, counts as if it were not there. Up to 1.11 that holds for durations, too. The API server refuses a
-value without quotes: annotations are texts.
+If a pod has `karpenter.sh/do-not-disrupt: "true"`, Karpenter does not consolidate its node or replace it for drift
+while the pod runs. From Karpenter 1.12 on, a duration such as `30m` protects the node for that time after the start
+of the pod. Karpenter ignores any other value, for example `"True"` or `"yes"`. Up to 1.11 it ignores durations as
+well. The API server refuses a value without quotes, because annotations are strings.
 
-The annotation has to be on the pod: of a Deployment or a CronJob in the metadata of the pod template. On the object
-itself it does nothing. Karpenter 1.0 and later read neither `karpenter.sh/do-not-evict` nor
+The annotation must be on the pod. For a Deployment or a CronJob, write it into the metadata of the pod template. On
+the Deployment itself it has no effect. Karpenter 1.0 and later read neither `karpenter.sh/do-not-evict` nor
 `karpenter.sh/do-not-consolidate`.
 
 ```yaml bad

@@ -1,16 +1,19 @@
 r"""A pool lets Karpenter choose instance types of an architecture for which its class has no image.
 
-Karpenter does not look at images when it picks instance types. A pool that says nothing about architecture allows
-amd64 and arm64 (Graviton is often the cheaper one); where the class finds an amd64 image only, the arm64 types are
-dropped at the launch, after they were counted on. Where none of the types picked has an image (pods that run on both,
-a cheaper node to consolidate onto, amd64 out of capacity) the launch fails with "no instance types satisfy
-requirements of amis", again and again, and pods stay Pending. That is so in every release, 1.14.1 included.
+Karpenter does not look at images when it chooses instance types. If a pool does not set the architecture, it allows
+amd64 and arm64, and Graviton (arm64) is often cheaper. If the class has only an amd64 image, Karpenter drops the
+arm64 types at the launch, after it planned with them. If none of the chosen types has an image, the launch fails
+again and again with "no instance types satisfy requirements of amis", and pods stay Pending. This happens for pods
+that run on both architectures, for cheaper nodes in consolidation, or if amd64 is out of capacity. It is true for
+every release up to 1.14.1.
 
-Aliases have images of both architectures, Windows aliases amd64 only. An image that is chosen by a name or SSM
-parameter of AWS's own scheme holds its architecture. An id, tags or a name of your own do not:
-then nodelint says that it cannot know, and `kubernetes.io/arch` in the pool is the way to say it.
+Most aliases have images for both architectures. Windows aliases have amd64 images only. If an image is selected by a
+name or SSM parameter of AWS's own scheme, the name contains the architecture. An id, a tag or a custom name does not
+contain it. Then nodelint reports that the architecture is not known. Set `kubernetes.io/arch` in the pool to state
+it.
 
-The fix narrows the pool to what the class can serve. It is safe: no node of the other architecture can be running.
+The fix limits the pool to the architectures of the class's images. It is safe, because Karpenter launches no node
+without an image.
 
 ```yaml bad frame=pool+class
 spec.template.spec.nodeClassRef:
@@ -32,7 +35,7 @@ spec.amiSelectorTerms:
     owner: amazon
 ```
 
-An architecture that the pool lists is taken out of the list. Here the class is a Windows one.
+If the pool lists the architecture, the fix removes it from the list. The next class has Windows images.
 
 ```yaml bad frame=class+pool
 metadata.name: windows
@@ -93,13 +96,13 @@ def check(pool: NodePool, context: Context) -> Findings:
     for gap in gaps:
         unsure = fixes.doubts(resolution)
         if unsure:
-            yield unsure[0].skip(f"whether types of {gap.arch}, for which the class has no image, are left: ")
+            yield unsure[0].skip(f"whether the NodePool allows {gap.arch} types, for which the class has no image: ")
         else:
             yield _finding(pool, resolution, gap)
 
 
 def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
-    """An unknown image may be of any architecture; that matters where the pool leaves several."""
+    """Yield a skip for an image of unknown architecture, where the pool leaves several architectures."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
@@ -127,7 +130,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
     count, total = len(gap.types), len(resolution.candidates)
     whole = count == total
     if whole:
-        message = f"the class has no `{arch}` image, and every allowed instance type ({total:,}) is {arch}"
+        message = f"the class has no `{arch}` image, but all {total:,} allowed instance types are {arch}"
     else:
         message = f"the class has no `{arch}` image: {count:,} of {total:,} allowed instance types cannot launch"
     lines = [
@@ -145,7 +148,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         if whole:
             changes = _moved(resolution, listing, lines, serving)
         elif not resolution.varied_enough(resolution.candidates - gap.types):
-            raise edits.NotEditable("minValues requires more than would be left")
+            raise edits.NotEditable("minValues requires more instance types than the fix leaves")
         elif listing is not None:
             changes = fixes.take_out(listing, [arch])
         else:
@@ -159,12 +162,15 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         safety=safety,
         also=_terms(resolution),
         suggestions=_by_alias(resolution, arch),
-        help=f"or select an {arch} image as well{_offer(resolution, gap)}",
+        help=_other_way(resolution, gap),
     )
 
 
 def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
-    """An alias in the place of names and parameters of one architecture's images: it has one for each."""
+    """Return suggestions to replace names and parameters of one architecture's images by an alias.
+
+    An alias has an image for each architecture.
+    """
     if resolution.node_class is None or resolution.images.alias is not None:
         return []
     try:
@@ -172,7 +178,7 @@ def _by_alias(resolution: resolve.Resolution, arch: str) -> list[Suggestion]:
     except edits.NotEditable:
         return []
     has = alias.partition("@")[0] in images.aliases_with(arch, "standard", resolution.version, resolution.kubernetes)
-    return [Suggestion(f"use the alias {alias}, which has {arch} too", changes)] if has else []
+    return [Suggestion(f"use the alias {alias}, which also has {arch} images", changes)] if has else []
 
 
 def _moved(
@@ -205,7 +211,12 @@ def _terms(resolution: resolve.Resolution) -> list[Also]:
     return list(found.values())[:3]
 
 
-def _offer(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
+def _other_way(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
+    """Return what to do instead of the fix: select an image, except for Windows, which has no arm64 images."""
+    family = resolution.images.ami_family or ""
+    if family.startswith("Windows") and gap.arch != "amd64":
+        return "AWS publishes Windows images only for amd64"
     if not gap.aliases:
-        return ""
-    return f", for example by the alias `{fixes.nearest_alias(gap.aliases, resolution.images.ami_family)}`"
+        return f"or select an {gap.arch} image as well"
+    alias = fixes.nearest_alias(gap.aliases, resolution.images.ami_family)
+    return f"or select an {gap.arch} image as well, for example with the alias `{alias}`"

@@ -1,9 +1,9 @@
-"""An image that is pinned by its id: no patch reaches the nodes until a person writes another id.
+"""A class pins an image by its id, so nodes get no patches until somebody writes another id.
 
-A node that expires is replaced by one of the same image. An id is also of one region and one architecture, says
-nothing of its Kubernetes version, and stops the pool when its owner removes the image. An alias with a version, an
-SSM parameter, or a name or tag with an owner says the same and can be read. A pipeline that writes the id is a good
-reason to keep it.
+If a node expires, its replacement uses the same image. An id belongs to one region and one architecture, and it does
+not show its Kubernetes version. If the owner removes the image, the pool launches nothing. An alias with a version,
+an SSM parameter, or a name or tag with an owner also pins the image and is readable. If a pipeline writes the id, you
+can keep it.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -45,5 +45,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message=f"{shown}: an image pinned by id gets no patches, and exists in one region only",
         also=[Also(term.node, "pinned by id") for term in terms[1:]],
-        help=f"an alias holds in every region: `alias: {example}`" if example else None,
+        help=f"an alias works in every region: `alias: {example}`" if example else None,
     )

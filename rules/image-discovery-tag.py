@@ -1,11 +1,11 @@
-r"""An image term with the tag that the class's subnets or security groups are found by.
+r"""An image term has the tag by which the class finds its subnets or security groups.
 
-`karpenter.sh/discovery` is put on subnets and security groups when a cluster is set up; images rarely have it. A
-term with it in `amiSelectorTerms` finds none, and the class never becomes ready. It is usually copied from the term
-below.
+You put `karpenter.sh/discovery` on subnets and security groups when you set up a cluster. Images rarely have it. If
+no image has the tag, the term in `amiSelectorTerms` finds nothing and the class never becomes ready. The tag is
+usually copied from a neighbouring term.
 
-Where you do tag your images with it, the term is fine: with facts from AWS this rule is silent, and `no-image` says
-whether there is one.
+If you tag your images with it, the term is right. With facts from AWS this rule reports nothing, and `no-image`
+checks whether an image has the tag.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -18,8 +18,9 @@ spec.amiSelectorTerms:
 spec.amiFamily: AL2023
 ```
 
-A key that begins with `aws::` is what AWSNodeTemplate had for ids, names and owners (`aws::ids`). In an EC2NodeClass
-it is a tag as any other, which no image has: `id`, `name` and `owner` of a term are in its place.
+The rule also reports a key that begins with `aws::`, such as `aws::ids`. AWSNodeTemplate used such keys for ids,
+names and owners. In an EC2NodeClass it is an ordinary tag that no image has. Use `id`, `name` and `owner` of the term
+instead.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -87,7 +88,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         example = images.family_example(alias, context.kubernetes) if alias else None
         yield Finding(
             at=tag.key_node,
-            message=f"`{tag.key}` is the tag of subnets and security groups here: images rarely have it",
+            message=f"this class finds its subnets or security groups by the tag `{tag.key}`: images rarely have it",
             covers=[block] if block is not None else (),
             also=[Also(same.key_node, "the same tag")],
             note="without an image the class never becomes ready",

@@ -1,14 +1,12 @@
-r"""An image term that names one Kubernetes version: its nodes do not follow the cluster's version.
+r"""An image term names one Kubernetes version, so its nodes do not follow the version of the cluster.
 
-An image for another Kubernetes version than the cluster's.
+The name or parameter of a published image contains its Kubernetes version. After an upgrade of the cluster, a pinned
+image stays at the old version. The kubelet may be at most three minor versions older than the API server, and never
+newer. An alias follows the cluster.
 
-Names and parameters of published images hold the Kubernetes version that they are made for. One that is pinned
-stays behind when the cluster is upgraded: the kubelet may be older than the API server by three minor versions, and
-never newer. An alias follows the cluster.
-
-It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states). Where it
-is not, the image says how new the cluster is at least: a release of Karpenter that files state, and that does not
-support so new a Kubernetes, is reported as well.
+The rule reports a mismatch if the cluster's version is known (`--kubernetes-version`, or a file of the repository).
+If it is not known, the image shows the lowest version that the cluster can have. If files state a release of
+Karpenter that does not support this version, the rule reports it.
 
 ```yaml bad frame=class kubernetes=1.33
 spec.amiFamily: AL2023
@@ -21,12 +19,10 @@ spec.amiSelectorTerms:
   - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
 ```
 
-An image term that names one Kubernetes version: when the cluster is upgraded, its nodes stay behind.
+If the image fits the cluster today, or the cluster's version is not known, only the strict profile reports it.
 
-The names and parameters of published images hold the Kubernetes version that they are made for. An alias follows the
-cluster: after an upgrade Karpenter finds the images of the new version and replaces the nodes, within the budgets.
-A name or parameter with a version has to be changed by hand, and the kubelet may be three minor versions older than
-the API server at most. Where the cluster's version is not known to be another, the strict profile alone shows it.
+With an alias, Karpenter finds the images of the new version after an upgrade and replaces the nodes, within the
+budgets. With a version in a name or parameter, you must change it by hand.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms:
@@ -108,9 +104,10 @@ def _check_release(node_class: EC2NodeClass, context: Context) -> Findings:
             fitting = [r for r in releases.RELEASES if releases.supported(r).most.minor >= int(found)]
             yield Finding(
                 at=node,
-                message=f"the image is for Kubernetes 1.{found}: Karpenter {context.karpenter} supports none above "
+                message=f"the image is for Kubernetes 1.{found}, but Karpenter {context.karpenter} supports none "
+                "above "
                 f"{supported}",
-                note="the cluster is as new at least: a kubelet must not be newer than the API server",
+                note="the cluster is at least this version, because a kubelet must not be newer than the API server",
                 help=f"upgrade Karpenter to {fitting[0]} or newer" if fitting else None,
             )
 
@@ -124,7 +121,8 @@ def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
     for node, found in _terms(node_class):
         yield Finding(
             at=node,
-            message=f"the image is for Kubernetes 1.{found} alone: nodes stay there when the cluster is upgraded",
+            message=f"the image is for Kubernetes 1.{found} only: nodes keep this version when the cluster is "
+            "upgraded",
             help="use an alias, which follows the cluster, or change the version with each upgrade",
         )
 

@@ -1,12 +1,12 @@
-r"""A name pattern that finds published images of every Kubernetes version, or with and without GPU drivers.
+r"""A name pattern finds published images of every Kubernetes version, or images with and without GPU drivers.
 
-Of the images that a name finds, Karpenter takes the newest of each architecture, by the day of its registration. It
-does not look for the Kubernetes version: EKS publishes images for all versions within hours of each other, and which
-comes last differs from release to release. A kubelet that is newer than the API server is not supported, one that is
-four minor versions older neither. Each time another version wins, all nodes of the class drift.
+Karpenter uses the newest matching image of each architecture, by its creation date. It does not compare the
+Kubernetes version. EKS publishes images for all versions within hours, and the order differs each time. A kubelet
+that is newer than the API server, or more than three minor versions older, is not supported. Each time an image of
+another version is the newest, all nodes of the class drift.
 
-The same holds for variants: where the pattern finds `standard` and `nvidia` images, one of them is used for all
-types. An alias finds the image for the version of the cluster, and one for each kind of type.
+The same problem exists for variants. If the pattern finds `standard` and `nvidia` images, Karpenter uses one of them
+for all types. An alias finds the image for the cluster's version, and one image for each kind of type.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -58,11 +58,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         name, kinds = messages.short(term.name, 40), " and ".join(found.variants[:2])
         yield Finding(
             at=node,
-            message=f"`{name}` finds images of all Kubernetes versions: the newest by date is taken"
+            message=f"`{name}` finds images of all Kubernetes versions: Karpenter uses the newest by date"
             if found.kubernetes
-            else f"`{name}` finds {kinds} images: the newest is used for all types",
+            else f"`{name}` finds {kinds} images: Karpenter uses the newest for all types",
             note=_comes(found),
-            help="use an alias, which follows the cluster, or write the name out",
+            help="use an alias, which follows the cluster, or write the full name",
         )
 
 
@@ -71,4 +71,4 @@ def _comes(found: images.Mixture) -> str:
         more = ", and with GPU drivers or without" if found.variants else ""
         too = f"nodes may be newer than the control plane or too old for it{more}"
         return f"{too}, and drift when another image is the newest"
-    return "the newest image decides whether nodes have drivers; they drift when another image is the newest"
+    return "the newest image decides whether nodes have drivers; nodes drift when another image is the newest"

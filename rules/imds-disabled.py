@@ -1,11 +1,11 @@
-r"""`httpEndpoint: disabled`: a node without its metadata service does not learn how to join the cluster.
+r"""`httpEndpoint: disabled` turns off the instance metadata service, so nodes cannot join the cluster.
 
-User data, the instance's id, its zone and the credentials of its role come from the instance metadata service.
-Without it cloud-init and Bottlerocket find no user data, nodeadm stops, and the kubelet gets no credentials: EC2
-starts the instance, and Karpenter deletes it after 15 minutes, for it never registered. To keep pods from the
-service, set `httpPutResponseHopLimit: 1` and `httpTokens: required`.
+A node gets its user data, its instance id, its zone and the credentials of its role from the instance metadata
+service. Without it cloud-init and Bottlerocket find no user data, nodeadm stops, and the kubelet gets no credentials.
+EC2 starts the instance, and Karpenter deletes it after 15 minutes because it never registered. To hide the service
+from pods, set `httpPutResponseHopLimit: 1` and `httpTokens: required`.
 
-Silent for the family `Custom`, whose images may know everything already.
+The rule ignores the family `Custom`, because its images may contain everything.
 
 ```yaml bad frame=class
 spec.metadataOptions: {httpEndpoint: disabled, httpTokens: required}
@@ -42,6 +42,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message="`httpEndpoint: disabled`: the node cannot read its user data and never joins the cluster",
         edits=edits.if_editable(edits.set_value, node, "enabled"),
-        note="Karpenter deletes an instance that has not registered after 15 minutes",
+        note="Karpenter deletes an instance that does not register within 15 minutes",
         help="to hide IMDS from pods, set `httpPutResponseHopLimit: 1`",
     )

@@ -1,11 +1,12 @@
-r"""A hop limit above 1 lets pods reach the node's metadata service, and with it the credentials of the node's role.
+r"""A hop limit above 1 lets pods reach the metadata service of the node and use the credentials of the node's role.
 
-A pod's packet makes one hop more than the node's own. With a limit of 1 the answer does not reach it; with 2 or more
-every pod that does not use the host's network can act as the node: pull images, attach network interfaces, join the
-cluster. Pods with a role of their own (Pod Identity, IRSA) do not need it.
+A packet from a pod needs one hop more than a packet from the node. With a limit of 1, the answer does not reach the
+pod. With 2 or more, it reaches every pod, and the pod can act as the node: pull images, attach network interfaces,
+join the cluster. Pods with a role of their own (Pod Identity, IRSA) do not need the metadata service. Pods that use
+the host's network reach it with any limit.
 
-2 is common, for some add-ons learn their region from the metadata service; that is why this is a matter of practice.
-The change replaces the nodes of the class.
+A limit of 2 is common, because some add-ons read their region from the metadata service. So the rule belongs to the
+group practice. If you change the limit, Karpenter replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.metadataOptions:
@@ -43,7 +44,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if node.value > 1 and not (endpoint is not None and endpoint.value == "disabled"):
         yield Finding(
             at=node,
-            message=f"a hop limit of {node.value} lets every pod use the credentials of the node's role",
+            message=f"a hop limit of {node.value} lets pods without host network use the credentials of the node's "
+            "role",
             edits=edits.if_editable(edits.set_value, node, 1),
-            help="give pods that call AWS a role of their own (Pod Identity, IRSA), then set 1",
+            help="give pods that call AWS their own role (Pod Identity, IRSA), then set the hop limit to 1",
         )

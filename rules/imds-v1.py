@@ -1,11 +1,10 @@
-r"""`httpTokens: optional` lets anything on a node read its credentials by a plain GET request.
+r"""`httpTokens: optional` lets every process on a node read the node's credentials with a plain GET request.
 
-The instance metadata service hands out the credentials of the node's role. With version 2 (`required`) a caller has
-to ask for a token by a PUT request first, which a server that is tricked into fetching a URL (SSRF) does not do.
-Version 1 stays open with `optional`, also to pods where the hop limit lets them through. Karpenter's own default is
-`required`.
+The instance metadata service returns the credentials of the node's role. With version 2 (`required`), a caller must
+first request a token with a PUT request. A server that is tricked into fetching a URL (SSRF) does not do that. With
+`optional`, version 1 stays open, also for pods if the hop limit allows it. Karpenter's default is `required`.
 
-All SDKs of AWS have spoken version 2 since 2019. The change replaces the nodes of the class.
+All AWS SDKs support version 2 since 2019. If you change the setting, Karpenter replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.metadataOptions:
@@ -48,6 +47,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=node,
         message="`optional` allows IMDSv1: a forged request can read the credentials of the node's role",
         edits=edits.if_editable(edits.set_value, node, "required"),
-        also=[Also(hops, "pods can reach the metadata service, too")] if far and hops is not None else [],
+        also=[Also(hops, "pods can reach the metadata service as well")] if far and hops is not None else [],
         help="set `required`, unless software on the node still needs IMDSv1",
     )

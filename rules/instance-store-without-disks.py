@@ -1,10 +1,10 @@
-r"""`instanceStorePolicy` in a class whose pools can launch no type with local disks.
+r"""A class sets `instanceStorePolicy`, but its pools can launch no type with local disks.
 
-`RAID0` joins the local NVMe disks of an instance, and has the kubelet and containerd live on them. A type without
-them keeps everything on its EBS volume: the policy does nothing, silently. Types with disks have a `d` in their
-family (`m6id`, `c7gd`), begin with `i` (`i4i`, `im4gn`), or have accelerators (`g5`, `g6`, `p5`, `trn1`): the label
-`karpenter.k8s.aws/instance-local-nvme` says which, and the finding looks at it. In the values of a chart the pool
-next to the class counts.
+`RAID0` joins the local NVMe disks of an instance into an array, and the kubelet and containerd use it. A type without
+local disks keeps everything on its EBS volume, and the policy silently does nothing. Types with disks have a `d` in
+their family (`m6id`, `c7gd`), begin with `i` (`i4i`, `im4gn`), or have accelerators (`g5`, `g6`, `p5`, `trn1`). The
+label `karpenter.k8s.aws/instance-local-nvme` shows it, and the rule reads that label. In the values of a chart, the
+rule looks at the pool next to the class.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -20,10 +20,12 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m6id, c6id]}
 ```
 
-The other way round, a pool that requires local disks with a class that has neither the policy nor user data pays for
-disks that nothing uses: the strict profile says so. Where a provisioner of local volumes takes them, that is meant.
+The strict profile also reports the opposite: a pool requires local disks, but its class has neither the policy nor
+user data. You then pay for disks that nothing uses. If a provisioner of local volumes uses the disks, ignore the
+finding.
 
-For Windows, Karpenter hands no policy to the node: the disks stay as they are, and pods are planned with their size.
+For Windows and for most `Custom` images, Karpenter passes no policy to the node. The disks stay unused, but Karpenter
+plans pods with their size.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms: [{alias: windows2022@latest}]
@@ -65,17 +67,18 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if family is not None and family.startswith("Windows"):
         yield Finding(
             at=policy,
-            message="`RAID0` does not reach nodes of Windows: their local disks stay as they are",
-            note="where a type has local disks, Karpenter plans pods with their size",
+            message="Karpenter does not pass `RAID0` to Windows nodes: their local disks stay unused",
+            note="if a type has local disks, Karpenter still plans pods with their size",
             help="remove it, and size the root volume in blockDeviceMappings",
         )
         return
     if family == "Custom" and _leaves_disks(node_class):
         yield Finding(
             at=policy,
-            message="`RAID0` does not reach nodes of family Custom: nothing in `userData` prepares their local disks",
+            message="Karpenter does not pass `RAID0` to nodes of family Custom, and `userData` does not prepare "
+            "local disks",
             severity="info",
-            note="where a type has local disks, Karpenter plans pods with their size",
+            note="if a type has local disks, Karpenter still plans pods with their size",
             help="remove it unless the image itself prepares the disks, or prepare them in `userData`",
         )
         return
@@ -121,17 +124,17 @@ def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
             if line.key == keys.LOCAL_NVME and line.requirement and not line.requirement.absent_allowed:
                 yield Finding(
                     at=line.at.node,
-                    message="local disks are required, and nothing on the node uses them",
+                    message="the NodePool requires local disks, but nothing on the node uses them",
                     severity="info",
                     strict=True,
                     also=[Also(node_class.name_node, "has neither `instanceStorePolicy` nor `userData`")],
                     note="images, logs and `emptyDir` volumes stay on the EBS volume",
-                    help="set `instanceStorePolicy: RAID0`, unless a provisioner of local volumes takes the disks",
+                    help="set `instanceStorePolicy: RAID0`, unless a provisioner of local volumes uses the disks",
                 )
 
 
 def _describe_lack(types: int, pools: int) -> str:
-    """That none of the instance types has any, also where there is one."""
+    """Return the message that none of the instance types has an instance store."""
     whose = "the pool" if pools == 1 else "the pools"
     return (
         f"the one instance type of {whose} has no"

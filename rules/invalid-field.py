@@ -1,10 +1,10 @@
-r"""A field is missing, of the wrong type, or holds what the API server refuses.
+r"""A field is missing, has the wrong type, or has a value that the API server refuses.
 
-The schemas say for each Karpenter release what the API server admits: types, required fields, patterns, bounds,
-sets without duplicates. An object that breaks them is refused by `kubectl apply`; in a GitOps repository the sync
-fails, and the cluster stays as it was. `--crds` judges by the CRDs of your own cluster instead.
+The schemas say for each Karpenter release what the API server accepts: types, required fields, patterns, bounds, and
+lists without duplicates. If an object breaks them, `kubectl apply` fails. In a GitOps repository the sync fails, and
+the cluster does not change. With `--crds`, nodelint uses the CRDs of your own cluster instead.
 
-There is no edit for a required field whose value only its author knows, such as a whole `spec`.
+There is no edit for a required field whose value only the author knows, such as a whole `spec`.
 
 ```yaml bad frame=pool
 spec.weight: "10"
@@ -14,7 +14,7 @@ spec.weight: "10"
 spec.template.spec.expireAfter: 7d
 ```
 
-Karpenter v1 takes no class without image terms, which v1beta1 did; the fix writes the alias of the class's family.
+Karpenter v1 requires image terms in a class, which v1beta1 did not. The fix writes the alias of the class's family.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -91,8 +91,9 @@ _MISSING = {
     "subnetSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
     "securityGroupSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
     "amiSelectorTerms": "for example [{alias: al2023@<version>}]",
-    "consolidateAfter": "the time without a pod coming or going before a node may go, such as 1m; Never to keep all",
-    "requirements": "[] leaves every instance type",
+    "consolidateAfter": "the time without a change of pods after which a node may be consolidated, such as 1m, or "
+    "Never",
+    "requirements": "[] allows every instance type",
 }
 
 
@@ -102,7 +103,7 @@ def _help(problem: apiserver.SchemaProblem) -> str | None:
     if problem.missing is not None or (problem.node.kind == "sequence" and not problem.node.items):
         return _MISSING.get(name)
     if problem.path == "spec.disruption.consolidationPolicy" and problem.suggestion is None:
-        return "to keep nodes that run pods, use `WhenEmpty`; to keep all, also `consolidateAfter: Never`"
+        return "to keep nodes that run pods, use `WhenEmpty`; to keep all nodes, also set `consolidateAfter: Never`"
     return None
 
 
@@ -131,9 +132,11 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
         if text not in present
     ]
     if ways and len(others) > 1:
-        ways.insert(0, (f"drop `{node.value}`", edits.if_editable(edits.remove, node)))
+        ways.insert(0, (f"remove `{node.value}`", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.weight" and node.value == 0:
-        ways.insert(0, ("drop it: no weight is the least", edits.if_editable(edits.remove, node)))
+        ways.insert(
+            0, ("remove it: a NodePool without a weight has the lowest weight", edits.if_editable(edits.remove, node))
+        )
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
     if problem.path == "metadata.name" and isinstance(node.value, str):
@@ -142,7 +145,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
             (f"name it `{messages.short(name, 40)}`", edits.if_editable(edits.set_value, node, name) if name else [])
         )
     if node.value == "" and "SelectorTerms[" in problem.path and ".tags[" in problem.path:
-        ways.append(("any value of the tag: `*`", edits.if_editable(edits.set_value, node, "*")))
+        ways.append(("use `*` for any value of the tag", edits.if_editable(edits.set_value, node, "*")))
         return remedies.list_suggestions(ways)
     if problem.path.endswith("].id"):
         ways += remedies.selected_by_name(obj, node)
@@ -179,7 +182,7 @@ def _missing_values(missing: str, holder: Node, context: Context) -> list[tuple[
             for name in ("al2023", "bottlerocket")
         ]
     if missing == "requirements":
-        return [("let every instance type in", edits.if_editable(edits.add_key, holder, missing, []))]
+        return [("allow every instance type", edits.if_editable(edits.add_key, holder, missing, []))]
     return [
         (f"{missing} {value}", edits.if_editable(edits.add_key, holder, missing, value))
         for value in _USUAL.get(missing, ())

@@ -1,14 +1,14 @@
-r"""User data that makes the node join another cluster system, such as k3s, RKE2, MicroK8s or kubeadm.
+r"""User data makes the node join another cluster system, such as k3s, RKE2, MicroK8s or kubeadm.
 
 Karpenter waits for a node whose `spec.providerID` is that of the instance, `aws:///<zone>/<instance>`. A k3s or RKE2
-agent gives its node `k3s://<node>` or `rke2://<node>`, and other systems none. The NodeClaim never registers:
-Karpenter deletes the instance after 15 minutes, and launches another. In a class of an image family of EKS, two
-kubelets start on the node, and the second one finds its port taken.
+agent sets `k3s://<node>` or `rke2://<node>`, and other systems set none. The NodeClaim never registers: Karpenter
+deletes the instance after 15 minutes and launches another one. If the class uses an image family of EKS, two kubelets
+start on the node, and the second one fails because its port is in use.
 
-It is a warning for kubeadm: a cloud provider can give such a node its providerID. The rule is silent where the user
-data speaks of a cloud provider or a providerID.
+For kubeadm the finding is a warning, because a cloud provider can set the providerID. The rule reports nothing if the
+user data mentions a cloud provider or a providerID.
 
-There is no edit: what of the script joins the node and what else it does, only its author knows.
+There is no edit: only the author knows which part of the script joins the node and what else the script does.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -51,7 +51,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         note=f"{given}; {waits}" if given else waits,
         help="run the cloud provider of AWS, which sets the providerID, with `--cloud-provider=external`"
         if found.own
-        else "remove it: Karpenter's own part of the user data joins the node to its cluster",
+        else "remove it: Karpenter's own part of the user data joins the node to the cluster",
         suggestions=[]
         if found.own
         else remedies.list_suggestions(

@@ -1,15 +1,15 @@
-r"""A CEL expression in kubelet settings that does not compile, or yields no usable number for an instance type.
+r"""A CEL expression in the kubelet settings does not compile, or gives no usable number for an instance type.
 
-From Karpenter 1.15.0 on, `maxPods` and the values of `kubeReserved` and `systemReserved` may be
-expressions over an instance type: `vcpus`, `memory_mib`, `default_enis`, `ips_per_eni`, `max_pods` and
-`instance_type`. The API server does not look at them. The controller works each one out for every instance type of
-the region, whether a pool uses it or not; where one ends in an error or yields a negative number, the class is not
-ready and nothing is launched with it. A number counts in the unit of its field: millicores, MiB, GiB.
+From Karpenter 1.15.0 on, `maxPods` and the values of `kubeReserved` and `systemReserved` may be expressions over an
+instance type. The variables are `vcpus`, `memory_mib`, `default_enis`, `ips_per_eni`, `max_pods` and `instance_type`.
+The API server does not check expressions. The controller evaluates each one for every instance type of the region,
+even if no pool uses the type. If an expression fails or gives a negative number, the class is not ready, and
+Karpenter launches nothing with it. The number has the unit of its field: millicores, MiB or GiB.
 
-Integers and doubles do not mix in CEL: `memory_mib * 0.01` does not compile, `double(memory_mib) * 0.01` does.
+CEL does not mix integers and doubles: `memory_mib * 0.01` does not compile, `double(memory_mib) * 0.01` does.
 
-A number in quotes is an expression, too. The feature gate NodeClassCEL is off by default; without it no class with an
-expression is ready.
+A number in quotes is an expression as well. The feature gate NodeClassCEL is off by default. Without it a class with
+an expression is never ready.
 
 ```yaml bad frame=class karpenter=1.15.1
 spec.kubelet.maxPods: "110"
@@ -19,8 +19,8 @@ spec.kubelet.maxPods: "110"
 spec.kubelet.maxPods: 110
 ```
 
-nodelint works expressions out for the types that the class's pools can launch, and, where facts tell what the region
-offers, for all of those.
+nodelint evaluates expressions for the types that the class's pools can launch. If facts from AWS list the types of
+the region, it evaluates them for all of those.
 
 ```yaml bad frame=class karpenter=1.15.1
 spec.kubelet.kubeReserved:
@@ -68,7 +68,7 @@ from nodelint.api import (
 
 NOTE = "the class never becomes ready: the controller evaluates the expression for each instance type of the region"
 OFF = "the class never becomes ready (KubeletExpressionsDisabled)"
-GATE = "whether the feature gate NodeClassCEL is on is not known; without it no class with an expression is ready"
+GATE = "nodelint does not know whether the feature gate NodeClassCEL is on; without it the class is never ready"
 
 
 @rule(
@@ -102,7 +102,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if len(plain) < len(written_expressions):
                 yield Skip(written_expressions[0].node, GATE)
         elif not gate:
-            message = "the class holds an expression, and the feature gate NodeClassCEL is off"
+            message = "the class has an expression, but the feature gate NodeClassCEL is off"
             turn_on = "set `settings.awsFeatureGates.nodeClassCEL: true` in the values of Karpenter's chart"
             yield Finding(at=written_expressions[0].node, message=message, note=OFF, help=turn_on)
             return
@@ -116,14 +116,14 @@ def _number_in_quotes(expression: expressions.Expression) -> Finding:
         at=expression.node,
         message=f"`{expression.field}` is a string: Karpenter reads it as an expression",
         severity="warning",
-        note="the class is ready only where the feature gate NodeClassCEL is on; it is off by default",
+        note="the class is ready only if the feature gate NodeClassCEL is on; it is off by default",
         suggestions=[Suggestion(f"write the number {int(expression.text)}", changes)] if changes else [],
     )
 
 
 def _finding(node: Node, message: str) -> Finding:
     changes = edits.if_editable(edits.remove, node)
-    ways = [Suggestion("drop it: the default of the image family applies", changes)] if changes else []
+    ways = [Suggestion("remove it: the default of the image family then applies", changes)] if changes else []
     return Finding(at=node, message=message, note=NOTE, suggestions=ways)
 
 
@@ -142,7 +142,8 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
         if offered:
             yield _finding(failure.expression.node, _failure_text(failure))
         else:
-            reason = "whether the region offers the type is not known, and no pool here launches it"
+            reason = "nodelint does not know whether the region offers the type, and no NodePool of these files "
+            "launches it"
             yield Skip(failure.expression.node, f"{_failure_text(failure)}: {reason}")
 
 

@@ -1,13 +1,14 @@
-"""A label of the template with a well-known key: it is also a requirement, and excludes all other values.
+"""The template has a label with a well-known key, which is also a requirement and excludes all other values.
 
-Karpenter adds the template's labels to the pool's requirements. `karpenter.sh/capacity-type: spot` among the labels
-means `karpenter.sh/capacity-type In [spot]`, whatever the requirements allow together with it, and
-`kubernetes.io/arch: amd64` leaves no arm64 type. Karpenter sets these labels on each node anyway, with the values
-that the node has. Readers look for them under `requirements`; and unlike a requirement, a label is part of the hash,
-so that a change replaces nodes that would still fit.
+Karpenter adds the template's labels to the pool's requirements. The label `karpenter.sh/capacity-type: spot` means
+`karpenter.sh/capacity-type In [spot]`, whatever the requirements allow. The label `kubernetes.io/arch: amd64`
+excludes all arm64 types. Karpenter sets these labels on each node anyway, with the node's real values. Readers look
+for them under `requirements`. Unlike a requirement, a label is part of the hash, so a change replaces nodes that
+would still fit.
 
-Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned:
-in the strict profile alone where a requirement has this value and no other. The fix moves it to the requirements.
+If the label excludes values that a requirement of the same key lists, the finding is a warning. Otherwise it is
+information. If a requirement has only this value, only the strict profile reports it. The fix moves the label to the
+requirements.
 
 ```yaml bad frame=pool
 spec.template.metadata.labels:

@@ -1,13 +1,13 @@
-"""A custom label is required without a value, so nodes can get a random number as its value.
+"""A requirement on a custom label has no value, so nodes can get a random number as its value.
 
-Karpenter gives each node a label for every key of its NodePool's requirements. Where the requirement leaves the
-value open (`Exists`, `NotIn`, a bound), the value comes from the pods that the node is for. Pods that do not ask for
-the label get a node whose value is a random number, such as `team: "4087213369024157122"`. Dashboards, cost reports
-and selectors that go by the label then show or miss it.
+Karpenter gives each node a label for every key of its NodePool's requirements. If the requirement does not set the
+value (`Exists`, `NotIn`, a bound), the value comes from the pods for which Karpenter launches the node. If these pods
+do not select the label, the node gets a random number, such as `team: "4087213369024157122"`. Dashboards, cost
+reports and selectors that use the label then show or miss it.
 
-To leave the value to the pods is a documented way to part workloads. It works where every pod that can run in the
-pool asks for a value; a taint of the same key, which only such pods tolerate, makes sure of that, and the rule is
-silent then. Where the pool is for one value, write it: `operator: In` with the value.
+Karpenter documents this way to separate workloads. It works if every pod that can run in the pool selects a value. A
+taint with the same key, which only such pods tolerate, ensures that, and the rule then reports nothing. If the pool
+is for one value, write `operator: In` with that value.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

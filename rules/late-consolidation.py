@@ -1,10 +1,10 @@
-r"""A `consolidateAfter` of an hour or more or `Never`, and of over half an hour where each node has accelerators.
+r"""`consolidateAfter` is `Never` or at least an hour, or over half an hour in a pool of accelerator nodes.
 
-The time runs from the last pod that started or ended on a node. With `WhenEmptyOrUnderutilized` each of them starts
-it anew, so that a node on which a CronJob runs each hour is never considered. An empty node is paid for as long as
-that, each time: a node with GPUs costs most then. Where starting a node takes long, for large images or models, it
-may be worth it. With `Never` (for a Provisioner: with neither `consolidation` nor `ttlSecondsAfterEmpty`) a node that
-runs empty stays until it expires or drifts.
+The time counts from the last pod that started or ended on a node. With `WhenEmptyOrUnderutilized` each such change
+starts it again, so Karpenter never considers a node that runs a CronJob every hour. You pay for an empty node for
+this time, each time. That is expensive for nodes with GPUs. It can be right if a node needs long to start, because of
+large images or models. With `Never`, an empty node stays until it expires or drifts. (For a Provisioner, `Never` is
+neither `consolidation` nor `ttlSecondsAfterEmpty`.)
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -71,7 +71,7 @@ def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int =
     if after is not None and written == "Never":
         yield Finding(
             at=after,
-            message="no node is consolidated, not even an empty one: each stays until it expires or drifts",
+            message="Karpenter consolidates no node, not even an empty one: each stays until it expires or drifts",
             help="`consolidationPolicy: WhenEmpty` with 5m moves no running pod",
         )
     length = controller.seconds(written) if isinstance(written, str) else None
@@ -89,13 +89,13 @@ def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int =
     elif length >= minutes * 60 and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
         yield Finding(
             at=after,
-            message=f"an empty node runs `{written}` more",
+            message=f"an empty node keeps running for `{written}`",
             help="5m to 15m are enough to keep a node for the next job",
         )
     elif length >= minutes * 60:
         yield Finding(
             at=after,
-            message=f"a node is consolidated only where no pod started or ended on it for `{written}`",
-            note="on a node that runs a CronJob more often, consolidation never happens",
-            help="5m to 15m keep nodes from being replaced for each change",
+            message=f"Karpenter consolidates a node only if no pod started or ended on it for `{written}`",
+            note="it never consolidates a node that runs a CronJob more often than that",
+            help="5m to 15m are enough to keep Karpenter from replacing nodes after each change",
         )

@@ -1,16 +1,17 @@
-r"""Limits that do not fit the instance types: one that is never reached, or room for one node or for hundreds.
+r"""The limits do not fit the instance types: one is never reached, or they allow one node or hundreds.
 
-Karpenter adds up the CPUs and the memory of a pool's nodes, and launches no node beyond a limit. What that means in
-nodes depends on the instance types:
+Karpenter adds up the CPUs and the memory of a pool's nodes and launches no node beyond a limit. The instance types
+decide how many nodes that is:
 
-- With `cpu: 1000` and `memory: 500Gi` a pool of types with 4 GiB per CPU ends at 125 CPUs. The limit that is never
-  reached reads as if the pool could grow eight times as far.
-- Where only one node fits, a node that fails takes all of the pool's pods with it until another one is there.
-- Where all types have two CPUs, `cpu: 4` counts nodes. With `memory: 16Gi` one `r7i.large` is all: pods that ask for
-  much memory get it, and a second node never starts.
-- A limit of 1000 CPUs on types that have two is 500 nodes: an endless loop of pods is stopped late.
+- With `cpu: 1000` and `memory: 500Gi`, a pool of types with 4 GiB per CPU stops at 125 CPUs. It never reaches the cpu
+  limit, which looks as if the pool could grow eight times as large.
+- If only one node fits, a failure of this node stops all pods of the pool until another node runs.
+- If all types have two CPUs, `cpu: 4` allows two nodes. With `memory: 16Gi`, one `r7i.large` uses the whole limit,
+  and no second node starts.
+- A limit of 1000 CPUs allows 500 nodes if the types have two CPUs each. It stops a runaway deployment late.
 
-The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the allowed types.
+The rule computes with the type that fits best. So if a limit is never reached, this is true for every mix of the
+allowed types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -87,7 +88,7 @@ def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
 
 
 def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:
-    """Of a limit of CPUs and one of memory, the one that the other does not let be reached."""
+    """Yield a finding about the limit, of CPUs or of memory, that the other one never lets be reached."""
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
@@ -101,7 +102,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
     yield Finding(
         at=fixes.visible_node(unreached.at.node),
         message=f"the {unreached.resource} limit `{_quote_limit(unreached)}` is never reached:"
-        f" the {other.resource} limit `{_quote_limit(other)}` stops it at about {end} or less",
+        f" the {other.resource} limit `{_quote_limit(other)}` stops the pool at about {end} or less",
         once=True,
         also=[Also(other.at.node, why)],
         help="set both limits to the size that the pool may grow to",
@@ -132,10 +133,10 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
         at=fixes.visible_node(memory.at.node),
         message=f"{uses} up the memory limit `{_quote_limit(memory)}`: the cpu limit `{_quote_limit(cpu)}` allows"
         f" {messages.counted(allowed, 'node')}",
-        also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no other node starts")]
+        also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no second node starts")]
         if reach.nodes == 1
         else [],
-        help="set the memory limit to what so many nodes of the largest type have",
+        help="set the memory limit to the memory of that many nodes of the largest type",
     )
 
 
@@ -146,7 +147,7 @@ def _few(reach: resolve.Reach) -> Finding:
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for"
         f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
         note="when the node fails, all pods of the pool wait for another",
-        help="leave room for a node more than the pool needs",
+        help="allow one node more than the pool needs",
     )
 
 
@@ -164,7 +165,7 @@ def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterat
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for 1 node",
         note="when the node fails or is replaced, all pods of the pool wait for another",
-        help="leave room for a node more than the pool needs",
+        help="allow one node more than the pool needs",
     )
 
 
@@ -175,7 +176,7 @@ def _many(reach: resolve.Reach) -> Finding:
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` allows {reach.nodes:,} nodes or more:"
         f" `{reach.type}`, the largest allowed type, has {reach.amount}",
         note=f"that costs ${reach.cost:,.0f} an hour on demand" if reach.cost else None,
-        help="a limit stops a runaway: set it to somewhat more than the pool needs",
+        help="a limit stops runaway growth: set it to slightly more than the pool needs",
     )
 
 

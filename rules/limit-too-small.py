@@ -1,9 +1,9 @@
-r"""A limit below the smallest instance type that the pool allows, so that the NodePool never launches anything.
+r"""A limit is smaller than the smallest instance type that the pool allows, so the NodePool never launches a node.
 
-Karpenter passes over each instance type whose capacity is more than what is left of a limit. Where that is all of
-them, pods stay Pending, with "all available instance types exceed limits for nodepool" in the controller's log. How
-many `pods` and how much `ephemeral-storage` a node has depends on the class: `maxPods`, `podsPerCore`, its volumes.
-A limit of `0` that every type exceeds is taken for what it is often meant as: a pool that is switched off.
+Karpenter skips each instance type that is larger than the rest of a limit. If it skips all types, pods stay Pending,
+and the controller logs "all available instance types exceed limits for nodepool". The class decides how many `pods`
+and how much `ephemeral-storage` a node has: `maxPods`, `podsPerCore`, its volumes. The rule does not report a limit
+of `0`, because it usually means that the pool is switched off.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -98,7 +98,7 @@ def _raised(beyond: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Res
             shown.append(f"{limit.resource} {text}")
     if len(changes) < len(shown) or not shown:
         return []
-    return [Suggestion(f"allow one `{name}` at least: {', '.join(shown)}", changes)]
+    return [Suggestion(f"allow at least one `{name}`: {', '.join(shown)}", changes)]
 
 
 def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:

@@ -1,11 +1,11 @@
 r"""`instanceStorePolicy: RAID0` and the user data both set up the local disks of a node.
 
-With the policy, Karpenter has the node join its instance store disks to an array, and the kubelet and containerd live
-on it. User data that does the same finds disks that are in use, or takes them first. On Bottlerocket Karpenter writes
-a bootstrap command since 1.1.0, which is essential: where a command of the user data has run `ephemeral-storage init`
-before, nodes with local disks do not boot.
+With the policy, Karpenter lets the node join its instance store disks into an array for the kubelet and containerd.
+If the user data does the same, one of the two finds disks that are in use. On Bottlerocket, Karpenter has written an
+essential bootstrap command since 1.1.0. If a command of the user data runs `ephemeral-storage init` before it, nodes
+with local disks do not boot.
 
-The finding says which of the two to remove: without the policy Karpenter plans pods with the size of the EBS volume.
+The finding says which of the two to remove. Without the policy, Karpenter plans pods with the size of the EBS volume.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
@@ -62,7 +62,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
     if policy is None or policy.value != "RAID0" or data is None:
         return
-    also = [Also(policy, "sets them up as well")]
+    also = [Also(policy, "also sets up the local disks")]
     storage = data.local_storage()
     if data.family == "Bottlerocket":
         found = _INIT.search(data.text)

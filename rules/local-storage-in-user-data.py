@@ -1,9 +1,9 @@
-r"""Local disks that userData sets up: types without such disks, and an array that Karpenter does not know of.
+r"""User data sets up local disks, but some types have none, or Karpenter does not know of the disks.
 
-nodeadm mounts the instance store volumes of a node, or makes an array of them, as `localStorage` of a NodeConfig
-says. Where a type has none, it does nothing: a pod that expects `/mnt/k8s-disks/0` finds an empty folder of the root
-volume. And Karpenter does not read the field: with `RAID0` the kubelet keeps its data on the array, while Karpenter
-plans pods with the size of the EBS volume. `instanceStorePolicy: RAID0` says it to both.
+With `localStorage` of a NodeConfig, nodeadm mounts the instance store volumes of a node or joins them into an array.
+If a type has no such volumes, it does nothing: a pod that expects `/mnt/k8s-disks/0` finds an empty folder on the
+root volume. Karpenter does not read the field. With `RAID0` the kubelet keeps its data on the array, but Karpenter
+plans pods with the size of the EBS volume. Set `instanceStorePolicy: RAID0` instead: then both use the disks.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -70,7 +70,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=at,
             severity="warning",
-            message=f"Karpenter does not know of `{strategy}`: it plans pods with the size of the EBS volume",
+            message=f"Karpenter does not read `{strategy}`: it plans pods with the size of the EBS volume",
             help="set `instanceStorePolicy: RAID0`: Karpenter and the node then use the disks",
         )
         return

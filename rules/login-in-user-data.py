@@ -1,9 +1,9 @@
-r"""User data that opens a node to people: SSH keys fetched when it starts, or `sudo` without a password.
+r"""User data gives people access to nodes: it fetches SSH keys at the start or allows `sudo` without a password.
 
-Whoever controls the address that keys come from reaches every new node, and each pod on it. A line with `NOPASSWD` in
-sudoers makes an account as mighty as root. Session Manager needs neither keys nor accounts, and records who did what.
+Whoever controls the address of the keys can log in to every new node and reach each pod on it. A sudoers line with
+`NOPASSWD` gives an account root rights. Session Manager needs neither keys nor accounts, and it records who did what.
 
-Each node of the class is opened in the same way. Comments in a script do not count.
+The setting opens every node of the class. The rule ignores comments in a script.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 FETCHES = "fetches SSH keys when the node starts"
-MAKES_ROOT = "makes an account root without a password"
+MAKES_ROOT = "gives an account root rights without a password"
 
 
 @rule(
@@ -49,7 +49,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=script.places.locate(start, end),
         message=f"`{messages.short(' '.join(text[start:end].split()), 50)}` {why}",
         also=[Also(script.places.locate(begin, stop), reason) for begin, stop, reason in found[1:6]],
-        help="use Session Manager: the node's role needs AmazonSSMManagedInstanceCore",
+        help="use Session Manager: the node's role needs the policy AmazonSSMManagedInstanceCore",
     )
 
 

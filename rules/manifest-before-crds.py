@@ -1,15 +1,13 @@
-"""Terraform makes an object of Karpenter before, or while, it installs the CRDs: the first run fails.
+"""Terraform creates a Karpenter object before or while it installs the CRDs, so the first run fails.
 
-Terraform's `kubernetes_manifest` makes an object in the same run that installs Karpenter's CRDs.
+`kubernetes_manifest` asks the API server for the kind while Terraform plans. Before the chart is installed, the kind
+does not exist. The first `terraform plan` fails, with or without `depends_on`, and so does a plan that creates the
+cluster again. `kubectl_manifest` asks at apply time. A separate root module, a chart for the objects, Argo CD and
+Flux work as well.
 
-The resource asks the API server for the kind while Terraform plans. Before the chart is installed there is no such
-kind: the first `terraform plan` ends with an error, `depends_on` or not, and so does one that makes the cluster anew.
-`kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work,
-too.
-
-The rule looks at what Terraform plans together: a root module and the modules of the repository that it calls. It is
-silent for a resource, or a call, with a `count` or a `for_each`, which may be switched on later, except the `count`
-of the chart itself, and a `for_each` over a variable whose default has entries.
+The rule looks at what Terraform plans together: a root module and the modules of the repository that it calls. It
+ignores a resource or a call with a `count` or a `for_each`, because it may be turned on later. It does not ignore the
+`count` of the chart itself, nor a `for_each` over a variable whose default has entries.
 
 ```yaml bad
 # file: main.tf
@@ -57,13 +55,13 @@ resource "kubectl_manifest" "pool" {
 }
 ```
 
-A `kubectl_manifest` that waits for nothing that waits for the chart.
+The rule also reports a `kubectl_manifest` that does not wait for the chart.
 
-Terraform makes what does not refer to each other side by side. The kind is not there before the chart has brought
-its CRDs, so that the first run ends with an error (`isn't valid for cluster, check the APIVersion and Kind fields`),
-and a second one works. `depends_on` with the module for Karpenter's roles is not enough: it installs no chart. A
-reference or a `depends_on` that leads to the chart's `helm_release` is, by way of other resources too. The rule is
-silent where `apply_retry_count` makes the provider try again, and where the chart leaves out the CRDs.
+Terraform creates resources in parallel if they do not refer to each other. Before the chart has installed its CRDs,
+the kind does not exist. The first run fails (`isn't valid for cluster, check the APIVersion and Kind fields`), and a
+second run works. A `depends_on` with the module for Karpenter's roles is not enough, because it installs no chart. A
+reference or a `depends_on` to the chart's `helm_release` is enough, also through other resources. The rule reports
+nothing if `apply_retry_count` makes the provider try again, or if the chart skips the CRDs.
 
 ```yaml bad
 # file: main.tf
@@ -157,8 +155,8 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=planned.at,
             message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
-            also=[Also(chart.at, "the chart that brings them")],
-            note="the first plan fails, `depends_on` or not",
+            also=[Also(chart.at, "the chart that installs the CRDs")],
+            note="the first plan fails, with or without `depends_on`",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
     early = _find_early(blocks, charts, texts) if charts else iter(())
@@ -168,8 +166,8 @@ def check(source: Source, context: Context) -> Findings:
             at=first.at,
             message="this `kubectl_manifest` does not wait for the chart: the kind does not exist in the first run",
             also=[
-                *(Also(block.at, "nor this one") for block in early),
-                Also(charts[0].at, "the chart that brings its CRDs"),
+                *(Also(block.at, "this one does not wait either") for block in early),
+                Also(charts[0].at, "the chart that installs the CRDs"),
             ],
             help=f"add `depends_on = [{charts[0].address}]`",
         )

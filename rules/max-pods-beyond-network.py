@@ -1,9 +1,8 @@
-r"""`maxPods` above what the network interfaces of some instance types carry, unless prefixes are delegated.
+r"""`maxPods` is higher than the network interfaces of some instance types allow without prefix delegation.
 
-Karpenter believes `maxPods` and plans with it; the VPC CNI gives each pod an address of the node's interfaces. Where
-they run out, pods hang in ContainerCreating. With prefix delegation (`ENABLE_PREFIX_DELEGATION` of the VPC CNI),
-with IPv6, or with a CNI of another kind there are enough, and this rule has nothing to tell; that is not part of the
-manifests.
+Karpenter plans with `maxPods`. The VPC CNI gives each pod an address of the node's interfaces. When no address is
+free, pods stay in ContainerCreating. If you use prefix delegation (`ENABLE_PREFIX_DELEGATION` of the VPC CNI), IPv6
+or another CNI, there are enough addresses, and you can ignore this rule: the manifests do not show it.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:

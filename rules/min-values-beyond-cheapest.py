@@ -1,12 +1,12 @@
-r"""A `minValues` that the allowed instance types meet, and the 60 cheapest of them do not, so that launches fail.
+r"""The allowed instance types meet a `minValues`, but the 60 cheapest of them do not, so launches fail.
 
-Karpenter asks EC2 for a node of the 60 cheapest instance types that fit the pods, and counts the values again among
-these. Where there are fewer than `minValues`, nothing is launched, unless the controller runs with the policy
-`BestEffort` for them (since 1.6.0): the NodeClaim is deleted, and the next one meets the same end. Before 1.7.0 the
-scheduler itself looks at 60 types, and the pods stay Pending.
+Karpenter asks EC2 for a node of the 60 cheapest instance types that fit the pods, and counts the values among these
+60. If there are fewer than `minValues`, the launch fails: Karpenter deletes the NodeClaim, and the next one fails in
+the same way. With the controller's policy `BestEffort` (since 1.6.0) Karpenter launches anyway. Before 1.7.0 the
+scheduler itself considers only 60 types, and the pods stay Pending.
 
-The order is that of on-demand prices, for small pods. For larger ones other types are the cheapest; where only spot
-is allowed, twice as many types are looked at, as spot prices are not known.
+The rule sorts by on-demand prices, for small pods. Larger pods have other cheapest types. If the pool allows only
+spot, the rule considers twice as many types, because it does not know spot prices.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -66,7 +66,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):
         return
     if pool.partial:
-        yield Skip(pool.name_node, "the NodePool is a part: its cheapest types are known only after rendering")
+        yield Skip(pool.name_node, "the NodePool is only a fragment: its cheapest types are known after rendering")
         return
     resolution = context.resolution(pool)
     if "reserved" in resolution.capacity_types:

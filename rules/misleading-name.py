@@ -1,17 +1,17 @@
-r"""A NodePool whose name says one thing and whose requirements say another: `spot-medium` that allows on-demand.
+r"""The name of a NodePool contradicts its requirements, for example `spot-medium` allows on-demand.
 
-People choose a pool, read bills and silence alerts by its name. The rule looks at the words of the name, which
-hyphens and dots part:
+People use the name to choose a pool, read bills and silence alerts. The rule looks at the words of the name,
+separated by hyphens and dots:
 
-- `spot`, where on-demand capacity is allowed
-- `on-demand`, `ondemand` and `od`, where spot capacity is allowed, which is then tried first
-- `arm64`, `arm`, `aarch64` and `graviton`, where amd64 types are left
-- `amd64`, `x86` and `x64`, where arm64 types are left
-- `priority`, `preferred` and `prioritized`, where the pool has no weight, so that it is not tried before others
-- `gpu`, `nvidia` and `cuda`, where no type with a GPU is left; `neuron`, `inferentia` and `trainium` likewise
+- `spot`, if the pool allows on-demand capacity
+- `on-demand`, `ondemand` and `od`, if the pool allows spot capacity, which Karpenter tries first
+- `arm64`, `arm`, `aarch64` and `graviton`, if the pool allows amd64 types
+- `amd64`, `x86` and `x64`, if the pool allows arm64 types
+- `priority`, `preferred` and `prioritized`, if the pool has no weight, so Karpenter does not try it first
+- `gpu`, `nvidia` and `cuda`, if the pool allows no type with a GPU; `neuron`, `inferentia` and `trainium` likewise
 
-Labels of the template whose value is such a word, `lifecycle: spot`, are held to the same: pods select them.
-A name with words of both sides (`spot-od`, `amd64-arm64`) says what it is.
+The rule also checks template labels with such a value, such as `lifecycle: spot`, because pods select them. It
+ignores a name with words of both sides (`spot-od`, `amd64-arm64`).
 
 ```yaml bad frame=pool
 metadata.name: spot-medium
@@ -98,7 +98,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.weight_node is None and any(word in PREFERRED for word in words):
         yield Finding(
             at=pool.name_node,
-            message="the name says that it is preferred, but it has no `weight`: Karpenter does not prefer it",
+            message="the name says that the NodePool is preferred, but it has no `weight`: Karpenter does not "
+            "prefer it",
             help="set `spec.weight` (100 is tried first), or rename the pool",
         )
     named = _kinds(words)
@@ -142,8 +143,13 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
         message=f"{start.replace('{}', named)}, {remark}",
         severity="warning" if other == "spot" else None,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `karpenter.sh/capacity-type In [{named}]`, or rename what says {named}",
+        help=f"require `karpenter.sh/capacity-type In [{named}]`, {_rename(pool, at)}",
     )
+
+
+def _rename(pool: NodePool, at: Node) -> str:
+    """Return how the text at a place is changed instead: the name of the pool, or a label of its template."""
+    return "or rename the pool" if at is pool.name_node else "or change the label"
 
 
 def _also(node: Node, what: str) -> Also:
@@ -164,7 +170,7 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
         at=at,
         message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types are {other}",
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `kubernetes.io/arch In [{named}]`, or rename what says {named}",
+        help=f"require `kubernetes.io/arch In [{named}]`, {_rename(pool, at)}",
     )
 
 
@@ -183,5 +189,5 @@ def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) 
     yield Finding(
         at=at,
         message=f"{start.replace('{}', f'{named}s')}, but {lack}",
-        help=f"allow instance types that have one, or rename what says {named}",
+        help=f"allow instance types that have one, {_rename(pool, at)}",
     )

@@ -1,17 +1,18 @@
-r"""An annotation without effect at its place, or that keeps Karpenter from replacing any node of the pool.
+r"""An annotation has no effect where it is, or it keeps Karpenter from replacing any node of the pool.
 
-Karpenter puts the annotations of `spec.template.metadata` on each node. Some do not do there what they seem to:
+Karpenter puts the annotations of `spec.template.metadata` on each node. Some have no effect on a node, or another
+effect than the author expects:
 
-- `node.alpha.kubernetes.io/ttl` is no lifetime. It says how long the kubelet keeps secrets and config maps, and the
-  node controller of Kubernetes overwrites it. Nodes live as long as `expireAfter` says.
+- `node.alpha.kubernetes.io/ttl` is not a lifetime. It sets how long the kubelet caches secrets and config maps, and
+  the node controller of Kubernetes overwrites it. `expireAfter` sets the lifetime of nodes.
 - Karpenter 1.0 and later do not read `karpenter.sh/do-not-evict` and `karpenter.sh/do-not-consolidate`.
-- Annotations of the Cluster Autoscaler are read by the Cluster Autoscaler only.
-- `karpenter.sh/do-not-disrupt: "true"` does act: no node of the pool is replaced for drift or consolidated, not even
-  an empty one. New images and changes of the NodePool reach nodes only when these expire. On a pod it protects the
-  pod's node, for as long as the pod runs.
+- Only the Cluster Autoscaler reads annotations of the Cluster Autoscaler.
+- `karpenter.sh/do-not-disrupt: "true"` does have an effect: Karpenter replaces no node of the pool for drift and
+  consolidates none, not even an empty one. New images and changes of the NodePool reach nodes only when the nodes
+  expire. On a pod, the annotation protects the node of the pod while the pod runs.
 
-On the NodePool itself (`metadata.annotations`), `karpenter.sh/do-not-disrupt` does nothing: Karpenter asks pods and
-nodes.
+On the NodePool itself (`metadata.annotations`), `karpenter.sh/do-not-disrupt` has no effect: Karpenter reads it on
+pods and nodes.
 
 ```yaml bad frame=pool
 spec.template.metadata.annotations:
@@ -73,19 +74,19 @@ def check(pool: NodePool, context: Context) -> Findings:
         if label.key == DO_NOT_DISRUPT:
             yield Finding(
                 at=label.key_node,
-                message=f"`{DO_NOT_DISRUPT}` has no effect on a NodePool: Karpenter asks pods and nodes for it",
+                message=f"`{DO_NOT_DISRUPT}` has no effect on a NodePool: Karpenter reads it on pods and nodes",
                 edits=_remove_annotation(pool, label.node),
                 safety="safe",
-                help="annotate the pods that have to stay, or restrict `disruption.budgets`",
+                help="annotate the pods that must not move, or restrict `disruption.budgets`",
             )
     for label in manifest.labels(template):
         if label.key == DO_NOT_DISRUPT and label.value == "true":
             yield Finding(
                 at=label.key_node,
-                message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
+                message="each node gets this annotation: Karpenter never consolidates one or replaces it for drift",
                 edits=_remove_annotation(pool, label.node),
-                note="new images and changes of the manifests reach nodes only when the nodes expire",
-                help="annotate the pods that have to stay",
+                note="new images and changes of the NodePool reach nodes only when the nodes expire",
+                help="annotate the pods that must not move",
             )
         idle = fixes.idle_annotation(label.key) if isinstance(label.key, str) else None
         if idle is not None:
@@ -94,7 +95,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=label.key_node,
                 message=f"`{label.key}` {what}",
                 edits=_remove_annotation(pool, label.node),
-                note="a change of the template's annotations replaces the pool's nodes",
+                note="if you change the template's annotations, Karpenter replaces the pool's nodes",
                 help=instead,
             )
 

@@ -1,14 +1,13 @@
-r"""The role, or the instance profile, that a class names is not in the account.
+r"""The account does not have the role, or the instance profile, that a class names.
 
-From `role` Karpenter makes an instance profile of its own; IAM refuses to put a role into it that is not there, so
-that the class never becomes ready. An `instanceProfile` that is not there is taken as it is, and every launch fails;
-from 1.3.0 on the class waits for it and does not become ready.
+Karpenter creates its own instance profile for `role`. If the role does not exist, IAM refuses it, and the class never
+becomes ready. If an `instanceProfile` does not exist, every launch fails. From 1.3.0 on, the class waits for it and
+does not become ready.
 
-Names of roles are of one account, whatever the region. A path before the name (`/nodes/KarpenterNodeRole`) is not
-part of it. Where a class of the snapshot has the same name in other capitals or punctuation, and it is there, the fix
-writes it so.
+Role names belong to one account, in all regions. A path before the name (`/nodes/KarpenterNodeRole`) is not part of
+it. If the account has a role whose name differs only in case or punctuation, the fix writes that name.
 
-There is no edit where no role or profile of the account has a name that is near: which is meant is not in the file.
+There is no edit if no role or profile of the account has a similar name: the file does not say which one is meant.
 
 ```yaml facts
 roles: [KarpenterNodeRole-main]
@@ -63,5 +62,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 edits=edits.if_editable(edits.set_value, question.node, meant) if meant is not None else [],
                 help=f"`{meant}` exists"
                 if meant is not None
-                else f"create it, or set `{field}` if the name belongs there",
+                else f"create it, or use `{field}` if the name is meant for that field",
             )

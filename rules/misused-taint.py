@@ -1,19 +1,19 @@
-"""A taint that was meant as a toleration, or one that Karpenter or Kubernetes sets and removes itself.
+"""A taint was probably meant as a toleration, or Karpenter or Kubernetes sets and removes the taint itself.
 
-- The value `Exists` or `Equal` is an operator of a pod's toleration. As a taint's value it is a text like any other:
-  a toleration with `operator: Exists` still matches, one with the value that was meant does not.
-- `karpenter.sh/unregistered:NoExecute` is put on each node by Karpenter and removed once the node has registered. As
-  a startup taint it does nothing. With another effect nobody removes it: the node never counts as initialized, so
-  that it takes no pods and is never consolidated.
-- Among `taints` such a key keeps away all pods that do not tolerate it. Karpenter launches no node of the pool for
+- `Exists` and `Equal` are operators of a pod's toleration. As the value of a taint they are ordinary strings. A
+  toleration with `operator: Exists` still matches. A toleration with the intended value does not.
+- Karpenter puts `karpenter.sh/unregistered:NoExecute` on each node and removes it after the node has registered. As a
+  startup taint of yours it does nothing. With another effect, nobody removes it: the node never counts as
+  initialized, so Karpenter never consolidates it.
+- Such a key among `taints` excludes all pods that do not tolerate it, so Karpenter launches no node of the pool for
   them.
-- A key that is near one that programs know by heart: system pods tolerate `CriticalAddonsOnly` and no other spelling,
-  and the EBS CSI driver removes `ebs.csi.aws.com/agent-not-ready` alone.
-- A startup taint of `example.com` is copied from Karpenter's documentation, and a made-up one of `karpenter.sh` is
-  none of Karpenter's: Karpenter never takes a startup taint off a node, so that somebody else has to.
+- A key can be misspelt. System pods tolerate exactly `CriticalAddonsOnly`, and the EBS CSI driver removes exactly
+  `ebs.csi.aws.com/agent-not-ready`.
+- Nothing removes a startup taint with the domain `example.com`, which is copied from Karpenter's documentation, or
+  one with an invented key of `karpenter.sh`. Karpenter never removes startup taints of yours.
 - `node.kubernetes.io/not-ready` and `node.kubernetes.io/unreachable` belong to Kubernetes in the same way.
 
-The fix takes the entry out. Taints are part of the template, so that the pool's nodes are replaced.
+The fix removes the entry. Taints are part of the template, so Karpenter replaces the pool's nodes.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:
@@ -63,7 +63,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if node is not None and taint.value in ("Exists", "Equal"):
             yield Finding(
                 at=node,
-                message=f"`{taint.value}` is an operator of tolerations, but acts as the taint's value here",
+                message=f"`{taint.value}` is an operator of tolerations, but this taint has it as its value",
                 edits=edits.if_editable(edits.remove, node),
                 help="remove it, or set the value that pods tolerate",
             )
@@ -91,15 +91,15 @@ def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context)
     if not startup and not tolerated:
         yield Finding(
             at=taint.node,
-            message=f"{name} is set by {owner.name}: only pods with a toleration run on this pool",
+            message=f"{owner.name} sets {name} itself: in `taints` it excludes all pods without a toleration",
             edits=drop,
         )
     elif taint.effect in owner.effects:
         late = owner.name == "Karpenter" and _is_custom(pool, context)
-        does = "Karpenter sets it too late for the family Custom" if late else f"{owner.name} sets and removes it"
+        does = "with the family Custom, Karpenter sets it too late" if late else f"{owner.name} sets and removes it"
         yield Finding(
             at=taint.node,
-            message=f"{name} has no effect here: {does}",
+            message=f"{name} has no effect as a startup taint: {does}",
             severity="info",
             edits=drop,
             help="register the node with it in the userData: `--register-with-taints`" if late else None,
@@ -107,10 +107,11 @@ def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context)
     else:
         yield Finding(
             at=taint.node,
-            message=f"nothing removes {name}: no node is ever initialized",
+            message=f"nothing removes {name}: no node ever becomes initialized",
             severity="error",
             edits=drop,
-            help=f"{owner.name} sets and removes it with the effect {' or '.join(owner.effects)}: remove the entry",
+            help=f"remove the entry: {owner.name} sets and removes the taint with the effect "
+            f"{' or '.join(owner.effects)}",
         )
 
 
@@ -129,9 +130,9 @@ def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
         at=at,
         message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",
         edits=edits.if_editable(edits.set_value, at, meant),
-        note="the taint stays on every node: Karpenter waits for it to go, and never consolidates the node"
+        note="the taint stays on every node: Karpenter waits for its removal and never consolidates the node"
         if startup
-        else "a toleration has to name the key letter by letter",
+        else "a toleration must contain exactly the same key",
     )
 
 
@@ -140,10 +141,10 @@ def _left_on(taint: manifest.Taint) -> Finding:
     return Finding(
         at=taint.node,
         message=messages.first_fitting(
-            f"no known controller removes `{taint.key}:{taint.effect}`: no node is ever initialized",
-            f"no known controller removes `{messages.short(str(taint.key), 40)}`: no node is ever initialized",
+            f"no known controller removes `{taint.key}:{taint.effect}`: no node ever becomes initialized",
+            f"no known controller removes `{messages.short(str(taint.key), 40)}`: no node ever becomes initialized",
         ),
         edits=edits.if_editable(edits.remove, taint.node),
-        note="Karpenter removes no startup taint, and consolidates no node that still has one",
-        help="remove the entry, or name the taint for the program that removes it",
+        note="Karpenter does not remove startup taints, and it consolidates no node that still has one",
+        help="remove the entry, or use the key that your controller removes",
     )

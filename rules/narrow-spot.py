@@ -1,9 +1,9 @@
-r"""A spot-only NodePool that allows five instance types or fewer: when EC2 reclaims them, nothing replaces them.
+r"""A spot-only NodePool allows five instance types or fewer, so EC2 may have no replacement for reclaimed nodes.
 
-Spot capacity is a pool of its own for each instance type and zone, and it runs dry type by type. EC2 takes an
-instance back with two minutes' notice; with few types to choose from, its replacement often finds no capacity
-either, and pods stay Pending. More families, sizes and generations of the same shape cost nothing. Silent where the
-same folder holds a NodePool with the same taints that may use on-demand capacity, for that is the fallback.
+For EC2, each instance type in each zone has its own spot capacity, and it runs out type by type. EC2 reclaims an
+instance with two minutes' notice. With few allowed types, Karpenter often finds no capacity for the replacement, and
+pods stay Pending. More families, sizes and generations of the same shape cost nothing. The rule reports nothing if
+the same folder holds a NodePool with the same taints that allows on-demand capacity, because that is the fallback.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -68,7 +68,10 @@ def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     types = "1 instance type" if count == 1 else f"{count} instance types"
     yield Finding(
         at=pool_requirements.values_at(spot),
-        message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
+        message=messages.first_fitting(
+            f"the NodePool allows only spot capacity of {types}: {names}",
+            f"the NodePool allows only spot capacity of {types}",
+        ),
         covers=[fixes.place(pool), *(fixes.visible_node(line.at.key_node) for line in resolution.lines)],
         note="nothing starts while EC2 has no spot capacity for these types",
         help="allow more families and sizes, or on-demand capacity",

@@ -1,9 +1,9 @@
-r"""A NodePool allows `inf1` and newer Neuron types: each runs models of another compiler.
+r"""A NodePool allows `inf1` together with newer Neuron types, which run models of another compiler.
 
-Models for `inf1` are compiled by `neuron-cc`, those for `inf2`, `trn1` and newer by `neuronx-cc`, and neither
-compiler serves the other's devices. Both kinds have the resource `aws.amazon.com/neuron`, so that a pod which asks
-for it gets the cheapest type that fits, `inf1.xlarge` among them, and its model does not load there. Have a
-NodePool for each, or pods that select the family.
+`neuron-cc` compiles models for `inf1`, and `neuronx-cc` compiles models for `inf2`, `trn1` and newer. Neither
+compiler supports the other's devices. All these types have the resource `aws.amazon.com/neuron`. A pod that requests
+it gets the cheapest type that fits, which can be `inf1.xlarge`, and its model does not load there. Use a NodePool for
+each, or let pods select the family.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
@@ -47,6 +47,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     names = messages.short(", ".join(f"`{family}`" for family in resolution.families(new)), 30)
     yield Finding(
         at=fixes.visible_node(inf[0].node),
-        message=f"models compiled for {names} do not run on `inf1`, nor the other way round",
-        help="have a NodePool for each, or let pods select the family that their model is compiled for",
+        message=f"models compiled for {names} do not run on `inf1`, and models for `inf1` do not run on the others",
+        help="use a NodePool for each, or let pods select the family that their model is compiled for",
     )

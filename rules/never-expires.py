@@ -1,12 +1,12 @@
-"""`expireAfter: Never`: a node lives until something else replaces it, with the kernel that it began with.
+"""`expireAfter: Never` keeps nodes without a time limit, with the kernel and kubelet that they started with.
 
-By default nodes are replaced after 720h. With `Never` a node goes only for drift (a new image, a changed NodePool or
-class), for consolidation, or by hand. A full node of a pool whose image is pinned can run for years: certificates,
-memory leaks and unpatched kernels get old with it. Where images are moved often, or stateful work must not be
-interrupted, that can be right; a careful team decides it once.
+By default nodes expire after 720h. With `Never`, Karpenter replaces a node only for drift (a new image, a changed
+NodePool or class), for consolidation, or if you delete it. If the image of the pool is pinned, a full node can run
+for years, with old certificates, memory leaks and unpatched kernels. `Never` can be right if images change often, or
+if stateful work must not be interrupted.
 
-`never-patched` is about the cases in which nothing else replaces the nodes either. A change of `expireAfter` is a
-change of the template: it replaces the pool's nodes, within its budgets.
+The rule `never-patched` reports pools whose nodes nothing else replaces either. If you change `expireAfter`, you
+change the template: Karpenter replaces the pool's nodes, within its budgets.
 
 ```yaml bad frame=pool
 spec.template.spec.expireAfter: Never
@@ -37,7 +37,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not context.is_dropped(pool, node):
         yield Finding(
             at=node,
-            message="nodes never expire: kernel and kubelet stay as they are until drift replaces the node",
+            message="nodes never expire: they keep their kernel and kubelet until Karpenter replaces them for drift",
             once=True,
             edits=edits.if_editable(edits.set_value, node, "720h"),
         )

@@ -1,14 +1,13 @@
-"""Nodes never expire, and nothing else replaces them: their image is pinned by id, or a budget holds drift back.
+"""Nodes never expire and nothing else replaces them, because the image is pinned by id or a budget blocks drift.
 
-With `expireAfter: Never` drift is what brings a patched image to running nodes. It does not come where every AMI
-term of the class is an `id`: the image stays until someone writes another id. It is not acted on where a disruption
-budget allows no node at any time. In both cases nodes, and what is wrong with their kernel or kubelet, get as old as
-the pool.
+With `expireAfter: Never`, only drift brings a patched image to running nodes. If every AMI term of the class is an
+`id`, the image stays until somebody writes another id. If a disruption budget never allows a node, Karpenter does not
+act on drift. In both cases nodes become as old as the pool, with all faults of their kernel and kubelet.
 
-Let nodes expire, so that at least memory leaks and certificates do not outlive a month, and choose the image by
-alias, name or tag, or drop the budget. Where a budget holds drift back the fix writes the default, `720h`: nodes
-that expire go whatever budgets say. It changes the template, so that the pool's nodes are replaced once, as far as
-the budgets let them. Where the image is pinned by id that alone brings no patch.
+Let nodes expire, and select the image by alias, name or tag, or remove the budget. If a budget blocks drift, the fix
+writes the default, `720h`: Karpenter replaces expired nodes whatever the budgets say. The fix changes the template,
+so Karpenter replaces the pool's nodes once, as far as the budgets allow. If the image is pinned by id, expiry alone
+brings no patch.
 
 ```yaml bad frame=pool+class
 spec.template.spec.expireAfter: Never
@@ -23,7 +22,7 @@ spec.template.spec.expireAfter: 720h
 spec.amiSelectorTerms: [{alias: al2023@v20260714}]
 ```
 
-The budgets hold drift back:
+The budgets of the next pool block drift:
 
 ```yaml bad frame=pool
 spec.disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
@@ -76,9 +75,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         yield Finding(
             at=node,
-            message="nodes never expire, and the budgets never allow drift: no node is ever replaced",
+            message="nodes never expire, and the budgets never allow drift: Karpenter never replaces a node",
             edits=change,
-            also=[Also(budgets, "no node may be disrupted for drift")],
+            also=[Also(budgets, "this budget allows no node for drift")],
             covers=[budgets],
             help=f"let nodes expire, or {way} of 0",
         )
@@ -98,7 +97,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
-    """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
+    """Return a suggestion to replace ids by the newest alias of the class's family, and to let nodes expire."""
     field = node_class.ami_terms_node
     family = next(
         (family for family in images.families() if images.ami_family_of(family) == node_class.ami_family), None

@@ -1,11 +1,12 @@
-r"""A template asks for a field of a value that is not there: helm stops with `nil pointer evaluating interface {}`.
+r"""A template reads a field of a value that does not exist, so helm stops with a nil pointer error.
 
-`{{ .Values.pool.limits.cpu | default 100 }}` has a default for `cpu` alone: where the values say nothing of `limits`,
-helm renders nothing of the chart. `if` and `with` guard it, and so do brackets: `((.Values.pool).limits).cpu`.
+helm reports `nil pointer evaluating interface {}`. `{{ .Values.pool.limits.cpu | default 100 }}` has a default for
+`cpu` only. If the values do not contain `limits`, helm renders nothing of the chart. Guard the field with `if` or
+`with`, or with brackets: `((.Values.pool).limits).cpu`.
 
-The rule follows the chart's default values. Of what they do not tell, such as the items of an empty list, it reports
-fields that have a default, in a value that is used with defaults only. It is silent where another file of the chart,
-such as `values-prod.yaml`, names the value.
+The rule follows the chart's default values. If they do not decide, for example for the items of an empty list, it
+reports only fields that have a default, in a value that is used only with defaults. It reports nothing if another
+file of the chart, such as `values-prod.yaml`, contains the value.
 
 ```yaml bad frame=pool
 spec.limits.cpu: {{ .Values.limits.cpu | default 100 }}
@@ -60,7 +61,7 @@ def _fallbacks(source: Source, context: Context) -> Findings:
         if all(other.fallback for other in scopes.unguarded(parent)) and use in scopes.unguarded(parent):
             found.append(use)
     for use in found:
-        why = f"`default` is for `{use.path[-1]}` alone, and `{use.path[-2]}` may be missing"
+        why = f"`default` covers only `{use.path[-1]}`, but `{use.path[-2]}` may be missing"
         written = re.search(rf"[$\w.]*\.{use.path[-2]}\.{use.path[-1]}\b", use.code.text)
         yield _finding(source, (use.code.start, use.code.end), written[0] if written else use.path[-1], why)
 

@@ -1,9 +1,10 @@
-r"""A NodePool without a requirement on the architecture, so that its nodes can be amd64 or arm64.
+r"""A NodePool has no requirement on the architecture, so its nodes can be amd64 or arm64.
 
-Karpenter has no default: without a requirement on `kubernetes.io/arch` it takes the cheapest type of any
-architecture, often a Graviton one. A container image that is built for amd64 alone then ends with `exec format error`
-on it, and the pod is tried again on the same node. Whoever has images for both writes `In [amd64, arm64]`, and the
-rule is silent; so it is where the other requirements or the class's images leave one architecture only.
+Karpenter has no default. Without a requirement on `kubernetes.io/arch` it launches the cheapest type of any
+architecture, often Graviton (arm64). A container image that is built only for amd64 then fails with
+`exec format error`, and the pod restarts on the same node. If your images are built for both, write
+`In [amd64, arm64]`, and the rule reports nothing. It also reports nothing if the other requirements or the class's
+images allow only one architecture.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -63,6 +64,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     arm = left & resolution.catalog.values(keys.ARCH)["arm64"]
     yield Finding(
         at=fixes.place(pool),
-        message=f"no requirement on architecture: {len(arm):,} of {len(left):,} allowed types are arm64",
+        message=f"the NodePool sets no architecture: {len(arm):,} of {len(left):,} allowed types are arm64",
         help="add `kubernetes.io/arch In [amd64]`, or `[amd64, arm64]` if all container images are built for both",
     )

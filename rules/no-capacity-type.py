@@ -1,8 +1,8 @@
-r"""A NodePool without a requirement on capacity type: Karpenter tries spot first, and EC2 may reclaim such nodes.
+r"""A NodePool has no requirement on the capacity type, so Karpenter tries spot first, and EC2 may reclaim its nodes.
 
-Without a requirement on `karpenter.sh/capacity-type` every type is allowed, and at the launch Karpenter tries
-reserved capacity, then spot, then on-demand. (The Provisioner of the old API stood for on-demand where it said
-nothing.) Say which is meant: `[spot, on-demand]` for the same in words, `[on-demand]` for nodes that stay.
+Without a requirement on `karpenter.sh/capacity-type` every type is allowed. Karpenter tries reserved capacity, then
+spot, then on-demand. (The Provisioner of the old API used on-demand by default.) State which one you want:
+`[spot, on-demand]` for the same behaviour, `[on-demand]` for nodes that must stay.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -58,7 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     reserved = "reserved, then " if chosen else ""
     yield Finding(
         at=fixes.place(pool),
-        message=f"no requirement on capacity-type: {reserved}spot is tried before on-demand",
+        message=f"the NodePool sets no capacity type: Karpenter tries {reserved}spot before on-demand",
         help="require `karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` if that is meant",
         suggestions=_ways(pool),
     )

@@ -1,15 +1,16 @@
-r"""A class, or a term of its amiSelectorTerms, that finds no image in AWS.
+r"""A class, or a term of its amiSelectorTerms, finds no image in AWS.
 
-A class whose terms find no image that Karpenter takes never becomes ready, and nothing is launched from the
-NodePools that point to it. That is an error, and it says what the terms do find: images that are still pending, or
-disabled, or deprecated in a release that does not find such ones, or of an architecture that Karpenter does not
-launch. A term that finds none to launch together with others that do is a warning.
+If the terms of a class find no image that Karpenter uses, the class never becomes ready, and Karpenter launches
+nothing for its NodePools. This is an error. The finding says what the terms do find: images that are pending,
+disabled, of an architecture that Karpenter does not launch, or deprecated in a release that ignores deprecated
+images. If other terms find an image, a term that finds none is a warning.
 
-An id is looked for in the region and account that were asked. A name is found among your own images and Amazon's
-unless the term names another `owner`. A tag is found where key and value match as they are written; tags of an image
-are seen by the account alone that set them.
+nodelint searches an id in the region and account of the facts. It searches a name among your own images and Amazon's,
+unless the term names another `owner`. A tag matches only if key and value match exactly. Only the account that sets
+the tags of an image can see them.
 
-There is no edit where images are missing or not yet there: they are to be built, or shared by another account.
+There is no edit if images are missing or not yet available: somebody must build them, or another account must share
+them.
 
 ```yaml facts
 images:
@@ -93,7 +94,7 @@ def _outdone(term: images.TermImages) -> bool:
 
 
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
-    """Nothing at all is found: said at the only term, else at the list of terms."""
+    """Return the finding that no term finds an image: at the only term, else at the list of terms."""
     first, *others = dead
     field = node_class.ami_terms_node
     spec = node_class.node.get("spec")
@@ -188,7 +189,8 @@ def _hint(term: images.TermImages, context: Context) -> str:
         return "use a parameter that holds an image id, `ami-…`"
     owners = term.question.owners if term.question is not None else ()
     if owners == questions.DEFAULT_OWNERS:
-        return f"only your own images and Amazon's in {region} were searched: set `owner` if it is another account's"
+        return f"nodelint searched your own images and Amazon's in {region}: set `owner` if another account owns "
+        "the image"
     if owners:
-        return f"only images of the owner {owners[0]} in {region} were searched"
-    return f"only {region} was searched"
+        return f"nodelint searched only images of the owner {owners[0]} in {region}"
+    return f"nodelint searched only {region}"

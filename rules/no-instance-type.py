@@ -1,8 +1,8 @@
-r"""Requirements that together leave no instance type: the NodePool never launches anything.
+r"""No instance type meets all requirements of the NodePool, so it never launches a node.
 
-Each requirement may be right by itself. The finding names the two that clash, or the smallest set of them that
-leaves nothing. Labels of `spec.template.metadata.labels` count as requirements. What a single wrong value or
-pattern causes is reported by the rules about those.
+Each requirement can be right by itself. The finding names the two requirements that exclude each other, or the
+smallest set that excludes every type. Labels of `spec.template.metadata.labels` count as requirements. If a single
+wrong value or a pattern is the cause, another rule reports it.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -44,11 +44,10 @@ spec.template.spec.requirements:
     values: ["65536"]
 ```
 
-NodePools of one cluster that ask for zones of different regions, of which one never launches a node.
+The rule also reports NodePools of one cluster that require zones of different regions.
 
-A cluster is in one region, and so are its subnets. A pool that asks for zones of another region finds no subnet
-there: its pods stay Pending. The rule compares pools of one folder whose classes select their subnets by the same
-terms.
+A cluster is in one region, and so are its subnets. A pool with zones of another region finds no subnet, and its pods
+stay Pending. The rule compares pools of one folder whose classes select their subnets by the same terms.
 
 ```yaml bad frame=pool+pool+class
 metadata.name: amd64
@@ -137,7 +136,7 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         yield from _elsewhere(resolution)
         return
     if pool.partial and not pool.of_values:  # a chart only adds to what values have
-        yield Skip(pool.name_node, "the NodePool is a part: its requirements are known only after rendering")
+        yield Skip(pool.name_node, "the NodePool is only a fragment: its requirements are known after rendering")
         return
     if _class_has_none(resolution):
         return
@@ -190,7 +189,7 @@ def _elsewhere(resolution: resolve.Resolution) -> Findings:
         "no zone is in the region",
         also=[Also(_key(first), f"`{_render_effect(first, 60)}`")],
         covers=[line.at.node for line in lines],
-        help="ask for zones of the cluster's region",
+        help="use zones of the cluster's region",
     )
 
 
@@ -232,7 +231,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
     under = company if hint else ""
     unlisted = bool(line.kept) and hint == resolve.not_listed()  # AWS may have added the family since
     if hint is None and unit is not None:
-        hint = f"{labels.name_of(line.key)} counts in {unit}"
+        hint = f"{labels.name_of(line.key)} is in {unit}"
     return Finding(
         at=_key(line),
         message=f"`{_render_effect(line, 60)}` excludes every instance type{under}",
@@ -283,7 +282,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     if len(others) == 1:
         message = f"`{_render_effect(others[0], 40)}` and `{_render_effect(last, 40)}` exclude each other"
     else:
-        message = f"`{_render_effect(last, 50)}` excludes the last types that {len(others)} other requirements leave"
+        message = f"`{_render_effect(last, 50)}` excludes the last types that {len(others)} other requirements allow"
     slip = _slip(core, resolution)
     count = len(last.without)
     remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
@@ -409,35 +408,27 @@ def _render_effect(line: resolve.LineEffect, most: int) -> str:
 
 
 def _check_regions(pool: NodePool, context: Context) -> Findings:
-    if pool.foreign:
+    own_zones = selectors.region_of_zones(pool)
+    if pool.foreign or pool.partial or own_zones is None:
         return
-    region, zones = _region(pool)
-    if region is None or zones is None:
-        return
+    region, zones = own_zones
     for other in context.cluster_pools(pool):
-        another, its_zones = _region(other)
+        of_other = None if other.partial else selectors.region_of_zones(other)
         # Told once, of the pool that comes first.
-        if another is None or its_zones is None or another == region or not _is_first(pool, other, context):
+        if of_other is None or of_other[0] == region or not _is_first(pool, other, context):
             continue
+        another, its_zones = of_other
         own, theirs = _subnets(pool, context), _subnets(other, context)
         if own is not None and own == theirs:
             yield Finding(
                 at=pool_requirements.values_at(zones),
-                message=f"zones in {region}, and NodePool `{other.name}` of the same cluster has zones in {another}",
+                message=f"this NodePool has zones in {region}, but NodePool `{other.name}` of the same cluster has "
+                f"zones in {another}",
                 also=[Also(pool_requirements.values_at(its_zones), f"zones in {another}")],
                 note="a cluster is in one region: one of the pools finds no subnet and launches nothing",
-                help="ask both for zones of the cluster's region",
+                help="use zones of the cluster's region in both",
             )
             return
-
-
-def _region(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
-    """The one region of the zones that a pool asks for."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
-    if item is None or item.operator != "In" or not item.known or pool.partial:
-        return None, None
-    regions = {selectors.region_of(text) for text in item.texts}
-    return (regions.pop(), item) if len(regions) == 1 else (None, None)
 
 
 def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:

@@ -1,12 +1,12 @@
-"""Spot capacity without an interruption queue in Karpenter's chart: EC2 reclaims nodes that are not drained.
+"""A NodePool uses spot capacity, but Karpenter's chart has no interruption queue, so reclaimed nodes are not drained.
 
-EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads that from an SQS queue: it starts
-another node at once and drains the one that goes. Without `settings.interruptionQueue` it gets no notice, and pods
-end when the instance does. Scheduled maintenance and instances that stop are announced by that queue, too.
+EC2 announces two minutes before it reclaims a spot instance. Karpenter reads this from an SQS queue: it starts
+another node at once and drains the old one. Without `settings.interruptionQueue` Karpenter gets no notice, and pods
+end together with the instance. The queue also announces scheduled maintenance and instances that stop.
 
 The rule reads the values of the chart in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm`
-commands, and Deployments. It is silent where some of the values are not known, where no NodePool next to the
-installation asks for spot, and where aws-node-termination-handler is installed.
+commands, and Deployments. It reports nothing if some values are not known, if no NodePool next to the installation
+uses spot, or if aws-node-termination-handler is installed.
 
 ```yaml bad
 # file: karpenter.tf
@@ -94,9 +94,9 @@ def check(source: Source, context: Context) -> Findings:
             places.add(at.start)
             yield Finding(
                 at=at,
-                message="the chart has no interruption queue: spot interruptions end nodes without a drain",
-                also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
-                help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
+                message="the chart has no interruption queue: EC2 reclaims spot nodes before Karpenter drains them",
+                also=[Also(line.values_node, "allows spot capacity") for line in lines[:2]],
+                help="set `settings.interruptionQueue` to an SQS queue that receives EC2's events",
                 once=True,
             )
 

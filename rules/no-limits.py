@@ -1,10 +1,10 @@
-r"""A NodePool whose cost nothing limits: no `limits`, or none that counts what costs most.
+r"""A NodePool has no `limits`, or its limits do not count the resource that costs most.
 
-Pods decide how many nodes there are. A deployment that scales without end, or a loop that recreates pods, makes
-Karpenter buy nodes until a quota of the AWS account stops it. A limit of `cpu` is enough for most pools. Where every
-instance type has GPUs or accelerators, a limit of CPUs says little about cost: count the devices. A static NodePool
-(`replicas`) takes a limit of `nodes` alone; while nodes are replaced it runs more of them than `replicas`, up to that
-limit.
+Pods decide how many nodes there are. If a deployment scales without end, or a loop recreates pods, Karpenter buys
+nodes until a quota of the AWS account stops it. For most pools a limit of `cpu` is enough. If every instance type has
+GPUs or accelerators, limit the devices, because a limit of CPUs says little about the cost. A static NodePool
+(`replicas`) accepts only a limit of `nodes`. While Karpenter replaces nodes, the pool has more nodes than `replicas`,
+up to that limit.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -38,12 +38,13 @@ spec.replicas: 3
 spec.limits: {nodes: 4}
 ```
 
-A NodePool that limits CPUs and not memory, and allows types with little and with very much memory for each CPU.
+The rule also reports a NodePool that limits CPUs but not memory, and that allows types with very different memory per
+CPU.
 
-A limit of CPUs is a limit of cost where all types have about the same shape. `c` types have 2 GiB for each CPU, `r`
-types 8, and a CPU of `r` costs less than twice as much: that is let be. `x` types have 16 and more, up to 32, and
-their CPUs cost up to six times as much. Karpenter takes the shape that the pods ask for: one team with large requests
-for memory moves the whole pool. Limit memory as well, or leave such types out.
+A limit of CPUs limits the cost if all types have a similar shape. `c` types have 2 GiB per CPU, `r` types have 8, and
+a CPU of `r` costs less than twice as much: the rule does not report that. `x` types have 16 to 32 GiB per CPU, and
+their CPUs cost up to six times as much. Karpenter launches the shape that the pods request, so one team with large
+memory requests can change the cost of the whole pool. Limit memory as well, or exclude such types.
 
 ```yaml bad frame=pool
 spec.limits.cpu: 100
@@ -111,7 +112,8 @@ def _check_limits(pool: NodePool, context: Context) -> Findings:
         if all(limit.resource != "nodes" for limit in limits):
             yield Finding(
                 at=fixes.key_of(replicas),
-                message="a static NodePool without `limits.nodes`: nothing limits the nodes while some are replaced",
+                message="the static NodePool has no `limits.nodes`: nothing limits the nodes while Karpenter "
+                "replaces some",
                 help="add `limits: {nodes: <a few more than replicas>}` to spec",
             )
     elif node is None or not node.entries:
@@ -128,7 +130,7 @@ def _dearest(resolution: resolve.Resolution) -> str:
     if fixes.doubts(resolution) or resolution.pool.foreign:
         return ""  # Auto Mode offers a part of the types only
     found = resolve.dearest(resolution.catalog, resolution.candidates)
-    return f": a node may be `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
+    return f": a node can be a `{found[1]}`, ${found[0]:,.2f} an hour" if found else ""
 
 
 def _devices(

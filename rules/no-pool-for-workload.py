@@ -1,30 +1,30 @@
-r"""A workload that is meant for Karpenter's nodes, and that no NodePool takes.
+r"""A workload is meant for Karpenter's nodes, but no NodePool accepts its pods.
 
-Karpenter holds a pending pod against each NodePool, by weight: limits, taints, node selector and affinity, requests.
-Where it fits none, it launches nothing, and the pod stays pending; an event says `incompatible with nodepool`. This
-rule asks the same for each pod template of the repository, without a cluster. It says only what cannot be: a
-placeholder, a label or a taint that is not known here makes nothing impossible.
+Karpenter compares a pending pod with each NodePool, by weight: limits, taints, node selector and affinity, requests.
+If no NodePool fits, it launches nothing, and the pod stays Pending with the event `incompatible with nodepool`. This
+rule does the same for each pod template of the repository, without a cluster. It reports only certain results: if a
+placeholder, a label or a taint is not known, nothing is impossible because of it.
 
-What `nodelint fit` calls impossible is reported here, whichever rules are selected, and the DaemonSets of the tree
-take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that
-a NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
-label of Karpenter's own and none with a value that a NodePool gives or that is near to one, may be meant for nodes of
-others that the repository does not show: it is mentioned, and of several that are refused alike the first one.
+The rule reports what `nodelint fit` calls impossible, whichever rules are selected. It counts the DaemonSets of the
+repository. A workload is meant for Karpenter's nodes if it selects a label of Karpenter or of a NodePool, or if it
+tolerates a taint of a NodePool. Then the finding is a warning. Other workloads may be meant for nodes outside of
+Karpenter, so the finding is information. If several of them fail for the same reason, the rule reports only the
+first.
 
-With `pools: complete`, which says that the cluster has no nodes except those of the NodePools here, all are errors:
+With `pools: complete` you state that the cluster has no other nodes, and all findings are errors:
 
 ```yaml
 rules:
   no-pool-for-workload: {pools: complete}
 ```
 
-A workload is also reported where some of its pods stay pending: where the NodePools have fewer domains than
-`minDomains` of its spread asks for, or where their limits leave no room for all of its `replicas`.
+The rule also reports a workload if some of its pods stay Pending: because the NodePools have fewer domains than
+`minDomains` of its spread requires, or because their limits do not allow all of its `replicas`.
 
-Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
-`DoesNotExist`), of pods for which the nodes of a static NodePool may have room, of a workload whose labels a file
-with node groups or Fargate profiles names, and in a run that is not about the whole repository. `nodelint fit` shows
-what each NodePool makes of each workload, and the smallest change that would help.
+The rule ignores DaemonSets, pods that must not run on Karpenter's nodes (`karpenter.sh/nodepool` with
+`DoesNotExist`), pods that may fit on nodes of a static NodePool, and workloads whose labels appear in a file with
+node groups or Fargate profiles. It reports nothing if the run does not cover the whole repository. `nodelint fit`
+shows how each NodePool judges each workload, and the smallest change that would help.
 
 ```yaml bad frame=pool
 metadata.name: batch
@@ -69,7 +69,7 @@ from nodelint.api import (
     rule,
 )
 
-_START = "no NodePool takes its pods"
+_START = "no NodePool accepts its pods"
 
 
 @rule(
@@ -95,7 +95,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
             at=found.crowding.node,
             message=found.crowding.brief,
             severity="error" if pools == "complete" else "info" if for_others else None,
-            note=f"{found.crowding.text}: the others stay pending, unless nodes of others take them",
+            note=f"{found.crowding.text}: the other pods stay Pending, unless nodes outside of Karpenter accept them",
             help=found.crowding.help,
         )
         return
@@ -111,7 +111,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     ways = list(_ways_out(written))
     meant = fit.is_intended_for(workload, judged) and found.ruled_out
     others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
-    pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
+    pending = "they stay Pending, unless nodes outside of Karpenter accept them" if others else "they stay Pending"
     why = _say_why(found, nearest, refusal)
     yield Finding(
         at=refusal.at_workload or workload.name_node,
@@ -179,12 +179,13 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
         if refusal is not None:
             at = refusal.at_pool or verdict.pool.pool.name_node
             what = "" if verdict is nearest else f": {messages.short(refusal.message, 80)}"
-            yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses them here{what}")
+            yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
 
 
 def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
     """The first way out that no edit of the workload is, and the command that shows all."""
-    more = f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows why each pool refuses them"
+    more = f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows why each NodePool refuses the "
+    "pods"
     first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
     return f"{first}; {more}" if first is not None else more
 
@@ -214,6 +215,5 @@ def _places(at: Node) -> tuple[Node | None, Node | None]:
     if at.kind == "mapping":
         values = at.get("values")
         return at.get("key"), values.items[0] if values is not None and len(values.items) == 1 else None
-    around = at.parent
-    entries = around.entries if around is not None else []
-    return next((entry.key for entry in entries if entry.value is at), None), at
+    entry = at.own_entry
+    return None if entry is None else entry.key, at

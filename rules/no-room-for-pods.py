@@ -1,11 +1,11 @@
-r"""Kubelet settings or volumes of a class that leave nothing for pods on any instance type: no node is ever launched.
+r"""The kubelet settings or volumes of a class leave no room for pods on any instance type, so no node ever launches.
 
-Karpenter works out what a node can give to pods before it launches one: the capacity of its instance type, less
-what `kubeReserved` and `systemReserved` keep, less the eviction thresholds. Where CPUs, memory or storage come out
-below zero, or `maxPods` is 0, it passes over the type, and says only that no instance type had enough resources.
+Before a launch, Karpenter computes what a node has for pods: the capacity of its instance type, minus `kubeReserved`
+and `systemReserved`, minus the eviction thresholds. If CPUs, memory or storage are below zero, or if `maxPods` is 0,
+it skips the type. It reports only that no instance type had enough resources.
 
-Of the volume that holds pods the kubelet keeps 1Gi and a tenth unless the settings say otherwise. `nodelint explain`
-shows types that are lost for such a reason while others are left.
+Of the volume that holds pods, the kubelet keeps 1Gi and a tenth, unless the settings say otherwise. If only some
+types have no room, `nodelint explain` shows them.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -91,5 +91,7 @@ def _ways(node: Node) -> list[Suggestion]:
         return [Suggestion(f"make it {default}, the default", changes)] if changes else []
     changes = edits.if_editable(edits.remove, node)
     return (
-        [Suggestion(f"drop {names.get(str(name), f'`{name}`')}: the default leaves room", changes)] if changes else []
+        [Suggestion(f"remove {names.get(str(name), f'`{name}`')}: the default leaves enough room", changes)]
+        if changes
+        else []
     )

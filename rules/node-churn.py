@@ -1,15 +1,16 @@
-"""Nodes are replaced too often for their pods: jobs are evicted while they run, or nodes expire within days.
+"""Karpenter replaces nodes too often for their pods: it evicts running jobs, or nodes expire within days.
 
-`consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may consolidate it.
-Karpenter moves the pods of an underutilized node, running or not, and a CI job, a batch job or a training run starts
-over. Where the pool is named for such work (`runners`, `batch`), or all its nodes have GPUs or accelerators, anything
-under a quarter of an hour is a finding: `WhenEmpty` moves no pod, and a pod with the annotation
+`consolidateAfter` is the time without a change of a node's pods after which Karpenter may consolidate the node.
+Karpenter moves the pods of an underutilized node even while they run, so a CI job, a batch job or a training run
+starts again. If the name of the pool suggests such work (`runners`, `batch`), or if all its nodes have GPUs or
+accelerators, the rule reports anything under 15 minutes. `WhenEmpty` moves no pod. A pod with the annotation
 `karpenter.sh/do-not-disrupt: "true"` keeps its node.
 
-An `expireAfter` of three days or less restarts every pod of the pool that often; `0s` ends each node at once. From
-Karpenter 1.0 on, expiry asks no budget: a window in which nothing may be disrupted does not hold it back.
+An `expireAfter` of three days or less restarts every pod of the pool that often. `0s` ends each node at once. From
+Karpenter 1.0 on, budgets do not delay expiry.
 
-All of this is common and can be meant, in a development cluster for instance. `WhenEmpty` is left alone.
+These settings are common and can be right, for example in a development cluster. The rule does not report
+`WhenEmpty`.
 
 ```yaml bad frame=pool
 metadata.name: ci-runners
@@ -82,13 +83,14 @@ def check(pool: NodePool, context: Context, *, days: int = 3, minutes: int = 15)
         at=node,
         message=f"every node expires within `{node.value}`, whatever the budgets allow"
         if length
-        else f"every node expires as soon as it is there (`{node.value}`), and the next one as well",
+        else f"every node expires as soon as it starts (`{node.value}`), and so does its replacement",
         severity="warning" if length < HOUR else None,
         strict=length >= HOUR,
         once=length >= HOUR,
         also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
-        note="a new value changes the hash of the template, so that nodes are replaced once more",
-        help="the default is 720h" if length else "write `Never` if nodes are not to expire; the default is 720h",
+        note="if you change the value, Karpenter replaces the nodes once more, because the hash of the template "
+        "changes",
+        help="the default is 720h" if length else "if nodes must not expire, write `Never`; the default is 720h",
     )
 
 
@@ -115,7 +117,7 @@ def _lost(at: Node, written: str, work: str, policy: Node | None) -> Finding:
     way = edits.if_editable(edits.set_value, policy, "WhenEmpty") if policy is not None else []
     return Finding(
         at=at,
-        message=f"underutilized nodes are consolidated after `{written}`: {work}",
+        message=f"Karpenter consolidates underutilized nodes after `{written}`: {work}",
         help='use `WhenEmpty`, or annotate the pods with `karpenter.sh/do-not-disrupt: "true"`',
         suggestions=[Suggestion("consolidate empty nodes only", way)] if way else (),
         strict=True,

@@ -1,9 +1,10 @@
-r"""A `nodeClassRef` that does not say which kind of class it means, in the way that v1 asks for.
+r"""The `nodeClassRef` does not name the class in the way that v1 requires.
 
-In v1 a NodePool names its class by `group`, `kind` and `name`. What v1beta1 had, `apiVersion`, is gone; a version
-in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider points to nothing that this Karpenter
-watches. EKS Auto Mode has the one kind `NodeClass`, of the group `eks.amazonaws.com`. Where group and kind agree on
-another cloud, the reference is let be. Where one of them is empty, no provider's API server takes the pool.
+In v1 a NodePool names its class by `group`, `kind` and `name`. The field `apiVersion` of v1beta1 no longer exists.
+The API server refuses a version in the group (`karpenter.k8s.aws/v1`). A kind of another provider points to nothing
+that this Karpenter watches. EKS Auto Mode has one kind, `NodeClass`, of the group `eks.amazonaws.com`. If group and
+kind both belong to another cloud, the rule does not report the reference. If one of them is empty, the API server
+refuses the pool.
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef:
@@ -111,11 +112,11 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     if old is not None:
         return old, "nodeClassRef has no `apiVersion` in v1: use `group`, without a version"
     if _empty(ref.node.get("group")) and not pool.partial:
-        return ref.node, f"nodeClassRef has no `group`: it has to be `{gvk.AWS_GROUP}`"
+        return ref.node, f"nodeClassRef has no `group`: it must be `{gvk.AWS_GROUP}`"
     if isinstance(ref.group, str) and ref.group.startswith((f"{gvk.AWS_GROUP}/", f"{gvk.AUTO_MODE_GROUP}/")):
-        return ref.node.get("group") or ref.node, f"`{ref.group}` is not a group: it includes a version"
+        return ref.node.get("group") or ref.node, f"`{ref.group}` is not a group: remove the version"
     if _empty(ref.node.get("kind")) and not pool.partial:
-        return ref.node, f"nodeClassRef has no `kind`: it has to be `{gvk.CLASS_KIND}`"
+        return ref.node, f"nodeClassRef has no `kind`: it must be `{gvk.CLASS_KIND}`"
     kind = {gvk.AWS_GROUP: gvk.CLASS_KIND, gvk.AUTO_MODE_GROUP: gvk.AUTO_MODE_KIND}.get(str(ref.group))
     if kind is not None and isinstance(ref.kind, str) and ref.kind != kind:
         return ref.node.get("kind") or ref.node, f"`{ref.group}` has no kind `{ref.kind}`, only `{kind}`"

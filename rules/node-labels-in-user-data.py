@@ -1,14 +1,13 @@
-r"""Labels in user data that are Karpenter's own or that the kubelet refuses, and taints that the NodePool lacks.
+r"""User data sets labels that belong to Karpenter or that the kubelet refuses, or taints that the NodePool lacks.
 
-Labels of `karpenter.sh` and `karpenter.k8s.aws` are Karpenter's own: it writes them on each node by what it
-launched, and finds its nodes by them. The kubelet refuses to start with most labels of `kubernetes.io` and
-`k8s.io`, such as `node-role.kubernetes.io/worker`: the node never joins. Taints as a kubelet flag take the place of
-those that Karpenter asks the kubelet for, `karpenter.sh/unregistered` among them, and pods are planned for nodes
-that they do not tolerate.
+Labels of `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It sets them on each node and finds its nodes by
+them. The kubelet refuses to start with most labels of `kubernetes.io` and `k8s.io`, such as
+`node-role.kubernetes.io/worker`, so the node never joins. Taints in a kubelet flag replace the taints that Karpenter
+sets, including `karpenter.sh/unregistered`, and Karpenter plans pods for nodes whose taints they do not tolerate.
 
-Labels and taints belong to `spec.template` of the NodePool: pods can ask for them then.
+Write labels and taints into `spec.template` of the NodePool. Then pods can select them.
 
-There is no edit for a label that the kubelet refuses: pods may select it, and its new name must be theirs too.
+There is no edit for a label that the kubelet refuses: if pods select it, they need its new name as well.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -80,7 +79,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=at,
                 message=f"the kubelet refuses to start with the label `{key}`",
                 severity="error",
-                help="of the domain `kubernetes.io` it accepts few labels: use a domain of your own",
+                help="the kubelet accepts few labels of `kubernetes.io` and `k8s.io`: use your own domain",
                 suggestions=remedies.list_suggestions(
                     [("remove the label", _taken_out(data.places, label.start, label.end))]
                 ),
@@ -89,7 +88,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=data.places.locate(start, end),
             message="taints in a kubelet flag replace those that Karpenter sets",
-            note="Karpenter plans pods by the taints of the NodePool alone",
+            note="Karpenter plans pods only with the taints of the NodePool",
             help="set them in the NodePool's template",
         )
 

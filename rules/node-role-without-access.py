@@ -1,16 +1,17 @@
-"""The role of the nodes is made in the same folder as the cluster, which gives it no access: nodes never join.
+"""Terraform creates the role of the nodes next to the cluster but gives it no access, so nodes never join.
 
-A cluster with `authentication_mode = "API"` does not read the ConfigMap `aws-auth`: a node may register if an access
-entry (`aws_eks_access_entry` of type `EC2_LINUX`, or `EC2_WINDOWS`) names its role. EKS makes such an entry for
-managed node groups and for the module `karpenter` of terraform-aws-modules/eks, and not for a role that stands alone.
+A cluster with `authentication_mode = "API"` does not read the ConfigMap `aws-auth`. A node may register only if an
+access entry (`aws_eks_access_entry` of type `EC2_LINUX` or `EC2_WINDOWS`) names its role. EKS creates such an entry
+for managed node groups. The module `karpenter` of terraform-aws-modules/eks creates one as well. Other roles need
+their own entry.
 
-The rule reads `aws_eks_cluster` and the module `terraform-aws-modules/eks/aws` from version 21 on, whose default mode
-is `API_AND_CONFIG_MAP`, where it is set to `API`. It is silent if an access entry of the folder does not plainly name
-another role, if a node group has the role, and if another folder may make the entry.
+The rule reads `aws_eks_cluster`, and the module `terraform-aws-modules/eks/aws` from version 21 on if it is set to
+`API` (its default is `API_AND_CONFIG_MAP`). It reports nothing if an access entry of the folder may name the role, if
+a node group has the role, or if another folder may create the entry.
 
-A cluster in the mode `CONFIG_MAP` takes nodes by `mapRoles` of `aws-auth` alone, and one in `API_AND_CONFIG_MAP` by
-either. Where the repository holds `aws-auth` with the roles of other nodes, as YAML or in Terraform, and each row is
-plainly for another role, this is also reported, as info unless the mode is stated, for an entry may be made
+A cluster in the mode `CONFIG_MAP` accepts nodes only by `mapRoles` of `aws-auth`. A cluster in `API_AND_CONFIG_MAP`
+accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, and each row clearly names another role,
+the rule reports that as well. The finding is information unless the mode is stated, because an entry may exist
 elsewhere.
 
 ```yaml bad
@@ -187,8 +188,8 @@ def check(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message=f"no access entry names `{made.address}`: its nodes never join the cluster",
-            also=[Also(clusters[0].at, "takes access entries only (`API`)"), Also(made.at, "the role")],
+            message=f"no access entry names `{made.address}`: nodes with this role never join the cluster",
+            also=[Also(clusters[0].at, "accepts access entries only (`API`)"), Also(made.at, "the role")],
             help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
         )
 
@@ -267,9 +268,9 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message="no row of `aws-auth` names this role: its nodes never join the cluster"
+            message="no row of `aws-auth` names this role: nodes with it never join the cluster"
             if only
-            else "no row of `aws-auth` names this role: its nodes join only if an access entry does",
+            else "no row of `aws-auth` names this role: nodes with it join only if an access entry names it",
             severity=None if only else "info",
             also=[Also(at, "the roles that may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",

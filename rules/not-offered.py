@@ -1,14 +1,14 @@
-r"""An instance type, family, size or category that the region, or the zones of the NodePool, do not offer.
+r"""The region, or the zones of the NodePool, do not offer an instance type, family, size or category.
 
-EC2 does not offer every type in every region, nor in every zone of one. Karpenter launches in the zones in which the
-class has a subnet, as far as the NodePool allows them. A value that is not offered there does nothing together with
-others that are (a warning); a list of nothing but such values leaves the NodePool without instance types (an error).
+EC2 does not offer every type in every region or in every zone. Karpenter launches nodes in the zones in which the
+class has a subnet and that the NodePool allows. If some values of a list are not offered, they have no effect. This
+is a warning. If no value of the list is offered, the NodePool has no instance type. This is an error.
 
-Where the region offers it in another zone, the hint names that zone: a subnet there is the other way out.
+If another zone of the region offers the type, the note names that zone. You can then add a subnet there.
 
-The fix takes the value out of the list. It is safe: no node of it can be running.
+The fix removes the value from the list. It is safe, because Karpenter cannot launch such a type.
 
-There is no edit for a type that is offered in other zones: it takes a subnet in one of them, or another type.
+There is no edit for a type that other zones offer: add a subnet in one of them, or choose another type.
 
 ```yaml facts
 zones: {us-east-1a: use1-az4, us-east-1b: use1-az6, us-east-1c: use1-az1}
@@ -28,7 +28,7 @@ spec.template.spec.requirements:
       - c7g
 ```
 
-The region offers the type, but in no zone in which the class has a subnet:
+The region offers the next type, but not in a zone in which the class has a subnet:
 
 ```yaml bad frame=pool+class
 metadata.name: gpu

@@ -1,8 +1,8 @@
-r"""A chart of Karpenter from `charts.karpenter.sh`, where none is newer than 0.16.3.
+r"""Karpenter's chart comes from `charts.karpenter.sh`, which has no version after 0.16.3.
 
-Charts since 0.17 are in an OCI registry, `oci://public.ecr.aws/karpenter/karpenter`. Without a version the old
-repository gives 0.16.3, of 2022: it reads none of today's settings, knows neither NodePools nor EC2NodeClasses, and
-runs on no Kubernetes that EKS still has. A newer version is not there, so that the installation fails.
+Charts since 0.17 are in an OCI registry, `oci://public.ecr.aws/karpenter/karpenter`. If you set no version, the old
+repository installs 0.16.3 of 2022. It reads none of today's settings, has neither NodePools nor EC2NodeClasses, and
+supports no Kubernetes version that EKS still offers. If you set a newer version, the installation fails.
 
 ```yaml bad
 # file: main.tf
@@ -62,7 +62,7 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=Span(source, match.start(), match.end()),
             message=f"`{_REPOSITORY}` has no chart of Karpenter after 0.16.3: "
-            + ("it installs that one" if version is None else f"{version[1]} is not there"),
+            + ("it installs 0.16.3" if version is None else f"{version[1]} is not there"),
             help="use `oci://public.ecr.aws/karpenter/karpenter`, with a version",
         )
 

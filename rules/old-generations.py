@@ -1,17 +1,15 @@
-r"""Instance types of old generations that are listed, or that nothing excludes: those on the Xen hypervisor.
+r"""A NodePool lists or allows instance types of old generations on the Xen hypervisor.
 
-Categories without a generation, or with one that is too low: old types on the Xen hypervisor are left.
+`instance-category In [c, m, r]` allows `m1`, `c3` and `r4` as well as the newest types. Old types are slower for
+their price, have other disks and networks (no NVMe, older drivers), and some lack ENA. AWS retires them. Karpenter
+compares only prices, and on spot the old types are often the cheapest.
 
-`instance-category In [c, m, r]` allows `m1`, `c3` and `r4` as well as what is newest. They are slower for their
-price, have disks and networks of another kind (no NVMe, older drivers), some lack ENA, and AWS retires them.
-Karpenter goes by price alone, and on spot the old ones are often cheapest.
+Many examples use `instance-generation Gt 2`. It excludes the first and second generations, but not `c3`, `c4`, `m3`,
+`m4`, `r3` and `r4`, so the rule reports it as information. Every type of generation 5 and newer runs on Nitro.
 
-`instance-generation Gt 2`, as many examples have it, excludes only the first and second generations, and leaves `c3`,
-`c4`, `m3`, `m4`, `r3` and `r4`. This is reported as information. Every type of generation 5 and newer is on Nitro.
+If the pool also allows bare-metal types, the finding says so and names a requirement that excludes both.
 
-If bare-metal types are allowed as well, the finding says so and names a requirement that excludes both.
-
-EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
+EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation as well.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -42,10 +40,10 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
-A list that names types or families on the Xen hypervisor, ten and more years old.
+The rule also reports a list that names types or families on the Xen hypervisor.
 
-`t2`, `m4`, `c4` and `r4` cost more than their successors for less, have no NVMe disks and older drivers, carry fewer
-pods, and some lack ENA. AWS retires them region by region. `t3a`, `m7i` or `m7g` do the same for less.
+`t2`, `m4`, `c4` and `r4` cost more than their successors and do less. They have no NVMe disks, use older drivers and
+run fewer pods, and some lack ENA. AWS retires them region by region. `t3a`, `m7i` or `m7g` do the same for less.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -118,7 +116,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         floor = f"`instance-generation {last.operator} {', '.join(last.texts)}`"
         yield Finding(
             at=fixes.visible_node(pool_requirements.values_at(last)),
-            message=f"{floor} leaves {counts} on Xen: {families}",
+            message=f"{floor} still allows {counts} on Xen: {families}",
             once=True,
             severity="info",
             covers=[place],
@@ -130,11 +128,11 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=place,
-        message=f"{counts} run on Xen: {families}",
+        message=f"the NodePool allows {counts} on Xen: {families}",
         once=True,
         severity="info" if pool.of_values else None,
         note=note,
-        help=both or "require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
+        help=both or "require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which excludes most",
     )
 
 
@@ -156,14 +154,12 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
         xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)
         old = [value for value in item.values if value.text in known and not known[str(value.text)] - xen]
         if old:
-            names = ", ".join(f"`{value.text}`" for value in old[:4]) + (
-                f" and {len(old) - 4} more" if old[4:] else ""
-            )
+            names = messages.list_first([f"`{value.text}`" for value in old], 4)
             run = f"{names} runs on Xen" if len(old) == 1 else f"{names} run on Xen"
             slower = "slower for its price than its" if len(old) == 1 else "slower for their price than their"
             yield Finding(
                 at=fixes.visible_node(old[0].node),
                 message=messages.first_fitting(f"{run}: {slower} successors", run),
                 covers=[value.node for value in old],
-                help="take families of generation 5 and newer, or `t3`, `t3a` and `t4g`",
+                help="use families of generation 5 and newer, or `t3`, `t3a` and `t4g`",
             )

@@ -1,12 +1,12 @@
-"""An image that is pinned to a version more than a year old: it lacks all patches since.
+"""A pinned image version is more than a year old, so it lacks all newer patches.
 
-Move a pin regularly: by a merge each month or so, or by a tool that opens one. Nodes of an old image run with the
-kernel, containerd and kubelet of its day. EKS marks images as deprecated in time and takes them away, and nothing
-starts then.
+Nodes of an old image run with an old kernel, containerd and kubelet. EKS marks images as deprecated after some time
+and removes them. Then nothing starts. Update a pin regularly, for example every month, by hand or with a tool that
+opens a pull request.
 
-The day stands in the version of an alias, a name or an SSM parameter. Of Bottlerocket, nodelint knows by when its
-older versions were published. The age is counted to the date of nodelint's image facts, so that two runs of one
-version of nodelint say the same.
+The version of an alias, a name or an SSM parameter contains the date. For Bottlerocket, nodelint knows dates before
+which older versions were published. nodelint counts the age to the date of its image facts, so that two runs of one
+version of nodelint give the same result.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms:
@@ -69,7 +69,7 @@ def _old(node: Node, family: str, version: str, image_set: images.ImageSet, cont
         at=node,
         message=f"`{messages.short(version, 50)}` was published by {day}: it lacks the patches of {months} months",
         note=f"counted to {today}, the date of nodelint's image facts",
-        help="move the pin, in one environment first: nodes drift to the new image",
+        help="pin a newer version, in one environment first: nodes drift to the new image",
         suggestions=[Suggestion(f"pin {family}@{newest}, the newest version known then", changes)] if changes else [],
     )
 

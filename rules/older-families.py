@@ -1,9 +1,9 @@
-r"""A NodePool that allows only families three or more generations behind the newest of their kind.
+r"""A NodePool allows only families that are three or more generations older than the newest of their kind.
 
-Newer families of the same category and architecture have the same sizes, do more for each CPU, and often cost less:
-`m6a.large` is 10 % cheaper than `m5.large`. They also give spot more capacity to choose from. `m5` and `c5` are the
-families of many tutorials, and of lists that nobody has looked at since. GPU and accelerator types are not compared,
-and burstable ones have no newer generation on amd64. Prices are on demand, of us-east-1.
+Newer families of the same category and architecture have the same sizes and do more for each CPU. Some cost less:
+`m6a.large` is 10 % cheaper than `m5.large`. More families also give spot more capacity to choose from. Many tutorials
+use `m5` and `c5`, and so do old lists. The rule does not compare GPU and accelerator types. Burstable types have no
+newer generation on amd64. The prices are on-demand prices in us-east-1.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -65,12 +65,12 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
     yield Finding(
         at=fixes.visible_node(telling[0].key_node),
         message=_message(left, others, resolution, generations),
-        help=f"add newer families of the same sizes: {_examples(left, newer, resolution)}",
+        help=_examples(left, newer, resolution),
     )
 
 
 def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
-    """For each family that is so far behind, the types of its category and architecture that are newer."""
+    """Return for each family that is so far behind the newer types of its category and architecture."""
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
     plain = types.all_types - resolve.special(types) - labels.flex_types(types)
@@ -99,27 +99,36 @@ def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[Type
 
 
 def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Resolution) -> str:
-    """Families of the generation before the newest, which most regions have, without disks or more network."""
+    """Return the newest families that cost no more, if possible without disks or more network.
+
+    If every newer family costs more, return those of the generation before the newest, which most regions have.
+    """
     types = resolution.catalog
-    found: list[str] = []
+    cheap: list[str] = []
+    others: list[str] = []
     for family in resolution.families(left):
-        generations = sorted(int(value) for value in types.distinct(keys.GENERATION, newer[family]))
-        chosen = generations[-2] if len(generations) > 1 else generations[-1]
-        of_it = newer[family] & types.having_value(keys.GENERATION, str(chosen))
-        plain = [
-            family for family in resolution.families(of_it) if family.partition(str(chosen))[2] in ("", "a", "g", "i")
-        ]
-        found += [family for family in plain or resolution.families(of_it)[:2] if family not in found]
-    return ", ".join(f"`{name}`" for name in found[:6])
+        own = left & types.having_value(keys.FAMILY, family)
+        generations = sorted(types.distinct(keys.GENERATION, newer[family]), key=int, reverse=True)
+        for place, generation in enumerate(generations):
+            of_it = newer[family] & types.having_value(keys.GENERATION, generation)
+            names = resolution.families(of_it)
+            for name in [name for name in names if name.partition(generation)[2] in ("", "a", "g", "i")] or names[:2]:
+                twin = resolve.cheaper_twin(own, types.having_value(keys.FAMILY, name), types)
+                cheap += [name] if twin is not None and twin.saved >= 0 else []
+                others += [name] if place == min(1, len(generations) - 1) else []
+    named = ", ".join(f"`{name}`" for name in list(dict.fromkeys(cheap or others))[:6])
+    if cheap:
+        return f"add newer families of the same sizes that cost no more: {named}"
+    return f"add newer families of the same sizes, which do more per CPU but cost more: {named}"
 
 
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
-    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} and more generations behind"
+    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} or more generations old"
     twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old
     if twin.saved <= 0.005:
-        return messages.first_fitting(f"{old}: `{twin.other}` has the shape of `{twin.own}`", old)
+        return messages.first_fitting(f"{old}: `{twin.other}` has the same CPUs and memory as `{twin.own}`", old)
     return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)

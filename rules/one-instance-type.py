@@ -1,9 +1,10 @@
-r"""Requirements that leave one instance type or two: when AWS has none of them, nothing starts.
+r"""The requirements allow only one or two instance types, so nothing starts if AWS has no capacity for them.
 
-EC2 runs short of a single type in a zone now and then, on-demand too; Karpenter then marks it unavailable for three
-minutes and takes the next, if there is one. Two types are often of one family, which runs short as a whole. A second
-and a third family of the same shape are enough. `narrow-spot` is about spot capacity. Reserved capacity is bound to
-a type, and is left alone here; of GPUs and accelerators there is little choice, and two types are.
+Sometimes EC2 has no capacity for one type in a zone, also on-demand. Karpenter then marks the type as unavailable for
+three minutes and tries the next one, if there is one. If two types belong to one family, both often run out together.
+A second and a third family of the same shape are enough. The rule `narrow-spot` reports spot capacity. This rule does
+not report reserved capacity, which is bound to a type. For GPUs and accelerators there is little choice, so two types
+are enough.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -57,8 +58,8 @@ def check(pool: NodePool, context: Context, *, most: int = 2) -> Findings:
     shown = ", ".join(f"`{name}`" for name in names[:-1]) + (" and " if names[1:] else "") + f"`{names[-1]}`"
     yield Finding(
         at=fixes.visible_node(best.at.key_node) if best is not None else fixes.place(pool),
-        message=f"only {shown}{cost} {'remains' if is_single else 'remain'}: nothing starts while EC2 has "
-        f"{'neither' if len(names) == 2 else 'none'}",
+        message=f"the NodePool allows only {shown}{cost}: nothing starts while EC2 has "
+        f"no capacity for {'either' if len(names) == 2 else 'it'}",
         severity=None if is_single else "info",
         help="allow another family of the same size" if is_single else "allow more families of the same sizes",
     )

@@ -1,9 +1,9 @@
-"""A NodePool that allows a single availability zone: when it fails or is out of capacity, nothing starts.
+"""A NodePool allows one availability zone only, so nothing starts if the zone fails or has no capacity.
 
-Most zones run out of one instance type or another now and then, of spot capacity often. A pool of one zone waits
-until it is back. It may be meant: for volumes that live in one zone, for a placement group, to save traffic between
-zones, or as one of several pools, each with a zone of its own; of these the rule says nothing. A class that names a
-single subnet by its id keeps its pools in the zone of that subnet.
+Most zones sometimes run out of one instance type or another, and often of spot capacity. A pool of one zone waits
+until the zone has capacity again. One zone can be right: for volumes in one zone, for a placement group, to save
+traffic between zones, or if each of several pools has its own zone. The rule does not report those. If a class
+selects a single subnet by its id, its pools launch only in the zone of that subnet.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -74,7 +74,7 @@ def _of_pool(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool_requirements.values_at(item),
         message=f"`{zone}` is the only zone: nothing starts while it fails or has no capacity",
-        help="allow the other zones of the subnets, or give each zone a NodePool of its own",
+        help="allow the other zones of the subnets, or use one NodePool for each zone",
     )
 
 
@@ -97,8 +97,8 @@ def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
             return
     yield Finding(
         at=subnet,
-        message="one subnet is in one zone: nothing starts while the zone fails or has no capacity",
-        help="select subnets of several zones, or give each zone a class and a NodePool of its own",
+        message="the class has one subnet in one zone: nothing starts while the zone fails or has no capacity",
+        help="select subnets of several zones, or use one class and one NodePool for each zone",
     )
 
 

@@ -1,10 +1,10 @@
-r"""An image of another family than `amiFamily` says.
+r"""The image belongs to another family than `amiFamily`, so nodes do not join.
 
-`amiFamily` decides what user data a node gets: a NodeConfig for AL2023, settings for Bottlerocket, a bootstrap
-script for AL2. The image has to read it. Where the terms find another family's image by a published name or
-parameter, or the image found is for Windows and the family is not, no node joins the cluster.
+`amiFamily` decides which user data a node gets: a NodeConfig for AL2023, settings for Bottlerocket, a bootstrap
+script for AL2. The image must be able to read it. If the terms find an image of another family by its published name
+or parameter, or a Windows image for another family, no node joins the cluster.
 
-Ubuntu's images take AL2's user data, and are not judged; nor is `Custom`, where the user data is yours.
+The rule does not judge Ubuntu images, which read AL2's user data, nor `Custom`, whose user data is your own.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2

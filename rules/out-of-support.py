@@ -1,14 +1,15 @@
-"""A release of Karpenter, or a Kubernetes version on EKS, that is out of support, or soon will be.
+"""A release of Karpenter, or a Kubernetes version on EKS, is out of support or soon will be.
 
-A minor version of Karpenter gets fixes until the next one is out; a long-term one for twelve months. What is found
-later, security holes too, is fixed in newer releases only.
+A minor version of Karpenter gets fixes until the next one is released. A long-term version gets fixes for twelve
+months. After that, only newer releases fix bugs and security holes.
 
-EKS supports a Kubernetes version for 14 months, then for another 12 at six times the price ($0.60 an hour for a
-cluster in place of $0.10). When these are over, AWS upgrades the control plane by itself, on a day that it chooses;
-nodes stay behind, and a release of Karpenter that does not know the newer version goes on untested.
+EKS supports a Kubernetes version for 14 months, and then for another 12 months at six times the price ($0.60 instead
+of $0.10 an hour for a cluster). After that, AWS upgrades the control plane on a day that AWS chooses. Nodes keep the
+old version, and a release of Karpenter that does not support the new version runs untested.
 
-The rule looks at releases that files of the repository state, and never at those that a flag or the configuration
-names. It is reported once in a run. `days` is how long before the end it begins to speak of a Kubernetes version.
+The rule looks only at releases that files of the repository state, not at those that a flag or the configuration
+sets. It reports each once in a run. The option `days` sets how long before the end the rule begins to report a
+Kubernetes version.
 
 ```yaml bad frame=pool karpenter=1.13.1 today=2026-09-20
 ```
@@ -99,5 +100,5 @@ def _check_kubernetes(kubernetes: releases.KubernetesVersion, today: int, days: 
         return [(message, note, way, extended <= days)]
     if standard <= days:
         message = f"EKS ends standard support of Kubernetes {kubernetes} on {known.standard}"
-        return [(message, f"after it, {costs}", way, False)]
+        return [(message, f"after this day, {costs}", way, False)]
     return []

@@ -1,8 +1,8 @@
-r"""A budget whose schedule starts again before its duration is over, so that it is in force for longer than it says.
+r"""The schedule of a budget starts again before its duration is over, so the budget is active longer than it seems.
 
-A budget is in force for its `duration` from each hit of its `schedule`. `0 9-17 * * mon-fri` with `duration: 8h` hits
-nine times a day: what was meant as 9 to 17 o'clock lasts until one in the morning. A window needs one hit, at its
-start. `* * * * *` with any duration is in force at all times, as is a budget with neither field.
+A budget is active for its `duration` from each match of its `schedule`. `0 9-17 * * mon-fri` with `duration: 8h`
+matches nine times a day, so the budget is active from 09:00 until 01:00 instead of 17:00. A window needs one match,
+at its start. `* * * * *` with any duration is always active, like a budget with neither field.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -48,12 +48,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         schedule, duration = entry.get("schedule"), entry.get("duration")
         assert schedule is not None and duration is not None
         again = f"`{schedule.value}` starts again before its `{duration.value}` are over"
-        message = messages.first_fitting(f"{again}: this budget is in force {when}", again)
+        message = messages.first_fitting(f"{again}: this budget is active {when}", again)
         yield Finding(
             at=fixes.visible_node(schedule),
             message=message,
-            note=None if when in message else f"in force {when}",
-            help="leave out `schedule` and `duration`"
+            note=None if when in message else f"active {when}",
+            help="remove `schedule` and `duration`"
             if always
-            else "let the schedule match once, when the window begins",
+            else "write a schedule that matches once, when the window begins",
         )

@@ -1,15 +1,13 @@
-r"""NodePools that take the same pods: their names decide which of them launches the node.
+r"""Several NodePools with the same weight fit the same pods, so their names decide which one launches the node.
 
-NodePools of one weight that pods fit alike: their names decide which of them launches the node.
+Karpenter tries NodePools by weight, the highest first. No weight counts as 0. If several pools have the same weight,
+it tries the one whose name is last in the alphabet first. A pod goes to the first pool that it fits. If two pools
+have the same weight, the same taints and some instance types in common, nobody chose the order, and a new name
+changes it: `spot` comes before `on-demand`, `general` before `arm`.
 
-Karpenter tries NodePools by weight, the highest first; no weight counts as 0. Of those of one weight it tries the
-one whose name sorts last in the alphabet, and a pod goes to the first pool that it fits. Where two pools of one
-weight have the same taints and instance types in common, nobody has chosen, and a new name turns the order round:
-`spot` comes before `on-demand`, `general` before `arm`.
-
-The rule looks at pools of one file or folder. It is silent where a label, a zone, an architecture or a taint tells
-the nodes apart, for then pods choose. Give the pool that should be tried first a `weight`, or part the pools by a
-taint or a label that pods ask for.
+The rule compares pools of one file or folder. It reports nothing if a label, a zone, an architecture or a taint
+separates the nodes, because then pods choose. Give the pool that Karpenter should try first a `weight`, or separate
+the pools by a taint or a label that pods select.
 
 ```yaml bad frame=pool+pool
 metadata.name: on-demand
@@ -25,8 +23,8 @@ spec.template.spec.requirements:
 spec.weight: 10
 ```
 
-Where one pool launches flex types alone and the other lists them first, the order that is meant is known, and the fix
-gives the flex pool the higher weight.
+If one pool allows only flex types and the other one lists them first, the intended order is known. The fix then gives
+the flex pool the higher weight.
 
 ```yaml bad frame=pool+pool
 metadata.name: flex
@@ -38,17 +36,15 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
 ```
 
-NodePools that only a label or their types tell apart: pods that select none of them go where the names decide.
+The strict profile also reports NodePools that differ only in a label or in their types.
 
-A label of the template is for pods that select it. It keeps no pod away: one without a selector fits each of these
-pools. Karpenter tries pools by weight, and those of one weight by their names, the last in the alphabet first, so
-that such a pod is started in a pool that nobody chose for it, and fills nodes that were meant for others. A taint
-keeps pods out; a higher `weight` says which pool is for the rest. The strict profile shows them.
+A label of the template is for pods that select it. It excludes no pod: a pod without a selector fits each of these
+pools. Their names then decide where the pod starts, and it uses nodes that were meant for others. A taint excludes
+pods. A higher `weight` says which pool is for all other pods.
 
-The same holds for pools of different instance types, such as one of `c7i` and one of `r7i`: a pod that selects no
-type fits both. Pools of accelerators, and those of another architecture, zone or operating system, are let alone.
-
-The rule looks at pools of one file or folder.
+The same is true for pools of different instance types, such as one of `c7i` and one of `r7i`: a pod that selects no
+type fits both. The rule does not compare pools of accelerators, nor pools of another architecture, zone or operating
+system.
 
 ```yaml bad frame=pool+pool
 metadata.name: apps
@@ -127,7 +123,8 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
     flex = _flex(pool, first, context)
     yield Finding(
         at=pool.name_node,
-        message=f"`{name}` and `{mine}` share {types} and {weights}: Karpenter picks `{name}` because of its name",
+        message=f"`{name}` and `{mine}` share {types} and {weights}: Karpenter tries `{name}` first because of its "
+        "name",
         also=[Also(other.name_node, "tried first") for other, _ in reversed(before)],
         edits=_heavier(flex) if flex is not None else [],
         help="set `spec.weight` on the pool to try first, or give one of them a taint or a label that pods select",
@@ -182,9 +179,10 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
     first = messages.short(str(before[-1].name), 30)
     yield Finding(
         at=pool.name_node,
-        message=f"pods that select no {apart[before[-1]]} start in `{first}`, which is tried first by its name",
+        message=f"pods that select no {apart[before[-1]]} start in `{first}`, which Karpenter tries first because "
+        "of its name",
         also=[Also(other.name_node, "tried before this one") for other in reversed(before)],
-        help="add a taint to pools that are for chosen pods, and a weight to the one for all others",
+        help="add a taint to the pools for special pods, and a weight to the pool for all others",
     )
 
 

@@ -1,12 +1,12 @@
-"""A NodeOverlay makes on-demand offers cheaper than spot: a pool that allows both launches no spot capacity.
+"""A NodeOverlay makes on-demand cheaper than spot, so a pool that allows both launches no spot capacity.
 
-Before a launch Karpenter leaves out the spot offers that cost more than the cheapest on-demand offer of the same
-request. It compares prices as NodeOverlays make them. An overlay for on-demand capacity alone that takes half of the
-price or more (for a savings plan, say), or one that doubles the price of spot, turns the order around: what is meant
-to prefer some on-demand types ends spot capacity in the pool.
+Before a launch, Karpenter removes spot offers that cost more than the cheapest on-demand offer of the same request.
+It compares prices after NodeOverlays have changed them. If an overlay reduces the price of on-demand capacity by half
+or more (for example for a savings plan), or doubles the price of spot, the order changes. An overlay that should only
+prefer some on-demand types then ends spot capacity in the pool.
 
-Spot prices change by the hour and are not known here, so that the finding is a hint: spot costs 30 to 70 % less than
-on-demand as a rule.
+Spot prices change every hour, and nodelint does not know them, so the finding is only a hint. Usually spot costs 30
+to 70 % less than on-demand.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1alpha1
@@ -90,7 +90,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         factor = _factor(at, min(prices, default=None))
         if factor is None or not (factor <= HALF if only == "on-demand" else factor >= DOUBLE):
             continue
-        side = "on-demand cheaper than most spot" if only == "on-demand" else "spot dearer than on-demand"
+        side = "on-demand cheaper than most spot" if only == "on-demand" else "spot more expensive than on-demand"
         yield Finding(
             at=at,
             message=f"the overlay makes {side}: Karpenter then does not launch spot nodes",

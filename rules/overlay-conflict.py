@@ -1,15 +1,16 @@
-r"""Two NodeOverlays of one weight that price the same offer, or bring the same resource to the same instance type.
+r"""Two NodeOverlays with the same weight set the price of the same offer, or add the same resource to the same type.
 
-Karpenter takes overlays one by one, the heaviest first, and of one weight those first whose names sort last. It
-accepts each as a whole or rejects it: an overlay is in conflict as soon as one offer of one NodePool has a price from
-an accepted overlay of the same weight already, or one instance type has the resource from it. None of it is used
-then, for other types neither, and its status says so, but not with which other one. An overlay that only a rejected
-one would be in the way of is accepted. The NodePools of the same cluster decide: their names, the labels of their
-templates and what their classes offer; their requirements do not count.
-Give one of the two a higher weight, which wins where both apply, or requirements that keep them apart.
+Karpenter processes overlays by weight, the highest first. If several have the same weight, the name that is last in
+the alphabet is first. Karpenter accepts or rejects an overlay as a whole. An overlay is rejected if an accepted
+overlay of the same weight already sets the price of one offer of one NodePool, or already adds the resource to one
+instance type. Karpenter then ignores it for all types. The status says so, but does not name the other overlay. A
+rejected overlay blocks no other one. The NodePools of the cluster count with their names, their template labels and
+the offers of their classes. Their requirements do not count.
 
-Overlays of one file, or built for one cluster, are compared; conflicts among other files of a folder are mentioned,
-for they may be alternatives.
+Give one overlay a higher weight, which wins if both apply, or add requirements that separate them.
+
+The rule compares overlays of one file or of one cluster. For other files of a folder, the finding is information,
+because they may be alternatives.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1alpha1
@@ -72,6 +73,6 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         ),
         severity=None if together else "info",
         also=[Also(other.name_node, "accepted first, because its name sorts last")],
-        note="Karpenter then ignores this overlay on all instance types",
-        help="give one of them a higher weight, or requirements that keep them apart",
+        note="Karpenter then ignores this overlay for all instance types",
+        help="give one of them a higher weight, or requirements that separate them",
     )

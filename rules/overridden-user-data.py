@@ -1,12 +1,12 @@
-r"""A setting in user data that Karpenter overwrites, so that it has no effect.
+r"""User data has a setting that Karpenter overwrites, so the setting has no effect.
 
-Karpenter puts its own NodeConfig behind yours, and writes its own values over those of Bottlerocket's TOML. It always
-writes the number of pods that it plans with (`maxPods`), the address of the cluster's DNS, and the taints of the
-NodePool; and everything that the class has in `spec.kubelet`. What user data says of these is lost. So is what it
-says of the cluster (name, endpoint, certificate), which does no harm as long as nobody relies on it.
+Karpenter puts its own NodeConfig after yours, and overwrites values in Bottlerocket's TOML. It always writes the
+number of pods that it plans with (`maxPods`), the address of the cluster's DNS, and the taints of the NodePool. It
+also writes everything from the class's `spec.kubelet`. Your values for these settings are lost. Your values for the
+cluster (name, endpoint, certificate) are lost as well, which is harmless if nobody relies on them.
 
-The fix of `maxPods` and `clusterDNS` says it in `spec.kubelet`, where Karpenter plans with it. It replaces the nodes
-of the class.
+For `maxPods` and `clusterDNS`, the fix writes the value to `spec.kubelet`, where Karpenter uses it. Karpenter then
+replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -37,9 +37,9 @@ spec.userData: |
 from nodelint.api import Also, Context, EC2NodeClass, Edit, Finding, Findings, edits, rule
 
 ALWAYS = {
-    "maxPods": "Karpenter sets the number that it plans with",
-    "clusterDNS": "Karpenter sets the cluster's DNS",
-    "registerWithTaints": "Karpenter sets the NodePool's taints",
+    "maxPods": "it sets the number that it plans with",
+    "clusterDNS": "it sets the cluster's DNS",
+    "registerWithTaints": "it sets the NodePool's taints",
 }
 
 
@@ -70,7 +70,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         why = ALWAYS.get(setting.name) if node is None else "spec.kubelet sets it too, and wins"
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
-            message=f"`{setting.written}` in userData is overwritten: {why}",
+            message=f"Karpenter overwrites `{setting.written}` in userData: {why}",
             edits=changes,
             also=[Also(node, "this value is used")] if node is not None else [],
             help="set taints in the NodePool's template"
@@ -81,7 +81,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is not None and cluster is not None:
         yield Finding(
             at=data.places.locate(*cluster),
-            message="what userData says of the cluster is overwritten: Karpenter sets name, endpoint and certificate",
+            message="Karpenter overwrites the cluster settings in userData: it sets name, endpoint and certificate",
             severity="info",
-            help="leave it out",
+            help="remove it",
         )

@@ -1,7 +1,7 @@
-r"""A limit on `nodes` of a dynamic NodePool, for a release of Karpenter that launches nodes beyond it.
+r"""A dynamic NodePool limits `nodes`, but the target release of Karpenter launches nodes beyond that limit.
 
-Before 1.11.0 `limits.nodes` counts for static NodePools (`replicas`) alone. A dynamic pool launches as many nodes as
-its pods need, past this limit. Until the upgrade, a limit of `cpu` or `memory` is what stops it.
+Before 1.11.0 `limits.nodes` applies only to static NodePools (`replicas`). A dynamic pool launches as many nodes as
+its pods need, beyond this limit. Until you upgrade, limit `cpu` or `memory` as well.
 
 ```yaml bad frame=pool karpenter=1.8.3
 spec.limits: {nodes: 3}
@@ -33,7 +33,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=limit,
         # Another limit stops the pool, later than was meant.
         severity="info" if len(limit.parent.entries if limit.parent is not None else ()) > 1 else None,
-        message=f"Karpenter {context.karpenter} does not keep `limits.nodes` of a dynamic NodePool",
-        note="it launches as many nodes as the pods need; from 1.11.0 on the limit holds",
+        message=f"Karpenter {context.karpenter} does not enforce `limits.nodes` of a dynamic NodePool",
+        note="it launches as many nodes as the pods need; from 1.11.0 on it enforces the limit",
         help="limit `cpu` or `memory` as well, or upgrade to 1.11 or newer",
     )

@@ -1,9 +1,10 @@
-"""A startup taint that nothing known removes: it stays on each node until a program of your own removes it.
+"""No known controller removes a startup taint, so it stays on each node until a program of yours removes it.
 
-Karpenter puts startup taints on a node and never removes them. Pods that do not tolerate the taint wait until it is
-gone, and until then the node does not count as initialized, so that it is not consolidated. Silent for the taints
-that Cilium, Istio, the AWS CSI drivers, the cloud controller manager, the Node Readiness Controller and Nidhogg
-remove. For any other, check that what removes it runs on this pool's nodes and tolerates their taints.
+Karpenter puts startup taints on a node and never removes them. Pods that do not tolerate the taint wait until
+something removes it. Until then the node does not count as initialized, so Karpenter does not consolidate it. The
+rule knows the taints that Cilium, Istio, the AWS CSI drivers, the cloud controller manager, the Node Readiness
+Controller and Nidhogg remove. For any other taint, check that the program that removes it runs on this pool's nodes
+and tolerates their taints.
 
 ```yaml bad frame=pool
 spec.template.spec.startupTaints:
@@ -41,7 +42,9 @@ def check(pool: NodePool, context: Context) -> Findings:
         if known is None:
             yield Finding(
                 at=taint.node,
-                message=f"`{messages.short(key, 40)}` stays on each node until a program of your own removes it",
-                note="Karpenter removes no startup taint: pods wait, and the node is not consolidated",
-                help="check that what removes it runs on these nodes and tolerates their taints",
+                message=f"no known controller removes `{messages.short(key, 40)}`: it stays on each node until you "
+                "remove it",
+                note="Karpenter does not remove startup taints: pods wait, and Karpenter does not consolidate the "
+                "node",
+                help="check that the program that removes it runs on these nodes and tolerates their taints",
             )

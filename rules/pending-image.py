@@ -1,18 +1,19 @@
-r"""The newest image that a selector finds is pending or failed, or may be, and the release uses it anyway.
+r"""A selector can find an image that is pending or failed, and the target release uses such an image.
 
-When a pipeline registers a new image it is `pending` for some minutes. Karpenter before 1.2.2 asked for images
-without asking for available ones: the pending image is the newest match, nodes drift at once, and replacements cannot
-be launched from it. A failed image stays the newest match for good. Fixed in 1.2.2 and 1.3.0; never in 1.1 and older.
+When a pipeline registers a new image, the image is `pending` for some minutes. Karpenter before 1.2.2 does not filter
+by state. If the pending image is the newest match, nodes drift at once, but no replacement can launch from it. A
+failed image stays the newest match forever. 1.2.2 and 1.3.0 fix this; 1.1 and older never get the fix.
 
-Upgrading is the way out. Until then a second tag that the pipeline sets when the image is available (or tested) keeps
-the others out; the fix adds it, and it is unsafe because no image may carry it yet. Where `owner` is the id of an
-account there is no fix: if it is another one, its tags are not seen. An id does not move to another image, and an
-alias stands for images of AWS, which nobody else sees while they are pending.
+Upgrade Karpenter. Until then, let the pipeline set a second tag when the image is available or tested. The fix adds
+such a tag to the term. It is unsafe, because no image may have the tag yet. If `owner` is an account id, there is no
+fix: tags of another account are not visible. An id does not change to another image. An alias selects images of AWS,
+which nobody else sees while they are pending.
 
-With facts from AWS (`nodelint refresh`) the image itself is named. Where Karpenter takes it, that is an error, also
-for an id, and the fix pins the newest image that is available: running nodes are of that one, or drift to it anyway.
-Where Karpenter passes it over, it is information: nodes are replaced when it becomes available, go on with an older
-one, or have none for its architecture. No tag is added to a term that is known to find images: they may lack it.
+With facts from AWS (`nodelint refresh`), the finding names the image. If Karpenter uses it, the finding is an error,
+also for an id. The fix pins the newest available image: running nodes use it already or drift to it anyway. If
+Karpenter skips the image, the finding is information: it says whether nodes are replaced later, keep an older image,
+or get no image for their architecture. The fix adds no tag to a term that is known to find images, because they may
+lack it.
 
 ```yaml bad frame=class karpenter=1.2.1
 spec.amiFamily: AL2023
@@ -185,7 +186,7 @@ def _taken(
     # What another term finds too is not kept out by pinning this one.
     good = fixes.pinnable(term, context.karpenter, context.facts.now)
     first, release = taken[0], releases.fixed_for(DEFECT, context.karpenter)
-    way = f"pin one that is available, or upgrade to {release}" if good else "choose one that is available"
+    way = f"pin an available image, or upgrade to {release}" if good else "choose an available image"
     return Finding(
         at=term.node,
         message=messages.first_fitting(
@@ -198,7 +199,7 @@ def _taken(
         safety="safe",
         also=[
             *(Also(term.node, _describe_image(image)) for image in (*taken, *good)),
-            *(Also(other.node, "matches it too") for other in others),
+            *(Also(other.node, "also matches it") for other in others),
         ],
         note="Karpenter replaces nodes to move to this image, but no node can start from it yet",
         help=way,

@@ -1,17 +1,17 @@
-"""A placeholder that nobody replaced, such as `<cluster-name>` or `your-node-role`, in a manifest that looks final.
+"""The manifest contains a placeholder that nobody replaced, such as `<cluster-name>` or `your-node-role`.
 
-Words such as `cluster-name` and `changeme` as a whole value count too, and ids that AWS does not give, such as
-`sg-zzzz`: an id is a number in hexadecimal digits. So do ids of documentation, such as `ami-123` and
-`subnet-0123456789abcdef0`, and a `kmsKeyID` that is no id, ARN or alias.
+The rule also reports whole values such as `cluster-name` and `changeme`, and ids that AWS does not create, such as
+`sg-zzzz`, because an id is a hexadecimal number. It also reports ids from documentation, such as `ami-123` and
+`subnet-0123456789abcdef0`, and a `kmsKeyID` that is not an id, an ARN or an alias.
 
-Such a text is a value like any other to Kubernetes. A role, a subnet tag or an image of that name is not there, so
-that the class never becomes ready; as a name or a label it is refused. Other rules judge nothing that hangs on it.
+For Kubernetes a placeholder is an ordinary value. No role, subnet tag or image has this name, so the class never
+becomes ready. The API server refuses it as a name or a label. Other rules do not judge values that depend on it.
 
-The rule is silent in templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or
-`.template`), in scripts, in texts for readers and in files named as an example or template. Annotations are for
-readers too, and an object with a `uid` or `resourceVersion` is what an API server has stored: nothing of it is yet
-to be filled in. `${X}` and `$X` are filled in by tools, such as envsubst or Flux, and are no finding. Where a script
-replaces the text with `sed`, say so with a comment: `# nodelint: ignore[placeholder-left]`.
+The rule ignores templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or `.template`),
+scripts, documentation, and files that are named as an example or template. It ignores annotations, and objects with a
+`uid` or `resourceVersion`, because an API server has stored them. It also ignores `${X}` and `$X`, which tools such
+as envsubst or Flux replace. If a script replaces the text with `sed`, add the comment
+`# nodelint: ignore[placeholder-left]`.
 
 ```yaml bad frame=class
 spec.role: your-karpenter-node-role
@@ -92,9 +92,9 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
     written = node.unquoted if isinstance(node, Node) else left
     yield Finding(
         at=node,
-        message=f"placeholder not replaced: `{messages.short(written)}`{more}",
+        message=f"nobody replaced the placeholder `{messages.short(written)}`{more}",
         also=[Also(place, "another placeholder") for place, _ in places[1:6]],
-        note="no tool replaces it in this file: Kubernetes uses it as the value",
+        note="no tool replaces it in this file, so Kubernetes uses it as the value",
     )
 
 

@@ -1,8 +1,8 @@
 """`podsPerCore` and `maxPods` are both set, and one of them has no effect on any instance type of the pools.
 
-The kubelet takes the smaller of `maxPods` and `podsPerCore` times the number of vCPUs. Where every type that the
-pools can launch has so many vCPUs, or so few, that always the same one wins, the other is without effect, and a
-reader is misled. Bottlerocket knows no `podsPerCore`.
+The kubelet uses the smaller of `maxPods` and `podsPerCore` times the number of vCPUs. If the same one is smaller for
+every type that the pools can launch, the other one has no effect and misleads readers. Bottlerocket does not support
+`podsPerCore`.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -55,12 +55,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if node.value * min(vcpus) >= most.value:
         at, other = kubelet.key("podsPerCore") or node, kubelet.key("maxPods") or most
         message = (
-            f"has no effect: types have {min(vcpus)} vCPUs and more, so `maxPods: {most.value}` is always smaller"
+            f"has no effect: types have {min(vcpus)} or more vCPUs, so `maxPods: {most.value}` is always smaller"
         )
         name = f"podsPerCore: {node.value}"
     elif node.value * max(vcpus) <= most.value:
         at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or node
-        message = f"has no effect: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {node.value}` is smaller"
+        message = f"has no effect: types have at most {max(vcpus)} vCPUs, so `podsPerCore: {node.value}` is smaller"
         name = f"maxPods: {most.value}"
     else:
         return

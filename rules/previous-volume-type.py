@@ -1,11 +1,11 @@
-r"""A volume type of an earlier generation: `gp2`, `io1` or `standard`.
+r"""A volume has a type of an earlier generation: `gp2`, `io1` or `standard`.
 
-A `gp3` volume costs about a fifth less than a `gp2` volume of the same size, and has 3,000 IOPS and 125 MiB/s at any
-size. A `gp2` volume of less than 1,000 GiB gets them only in bursts: 100 GiB have 300 IOPS when the burst is used up,
-which shows when many images are pulled. `io2` is more durable than `io1` at the same price. `standard` is magnetic.
+A `gp3` volume costs about 20 % less than a `gp2` volume of the same size, and has 3,000 IOPS and 125 MiB/s at any
+size. A `gp2` volume below 1,000 GiB reaches that only in bursts. After the burst, 100 GiB have 300 IOPS, which is
+slow when a node pulls many images. `io2` is more durable than `io1` at the same price. `standard` is a magnetic disk.
 
-Where a mapping has no `volumeType`, Karpenter asks for none and EC2 takes the image's, else `gp2`; that is not
-judged. The change replaces the nodes of the class.
+If a mapping has no `volumeType`, Karpenter requests none, and EC2 uses the image's type or `gp2`. The rule does not
+judge that. If you change the type, Karpenter replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:

@@ -1,12 +1,13 @@
-"""Pods with `karpenter.sh/do-not-disrupt` run in a NodePool that ends every drain before they are done.
+"""Pods with `karpenter.sh/do-not-disrupt` run in a NodePool that ends a drain before they are done.
 
-The annotation holds up the drain of a node only until the `terminationGracePeriod` of its NodePool is over. That is
-not all: where one is set, Karpenter replaces a drifted node although such pods are on it, which it leaves alone else.
-After the drain's time they are deleted, with whatever they were doing.
+The annotation delays the drain of a node only until the `terminationGracePeriod` of its NodePool is over. Then
+Karpenter deletes the pods. If the field is set, Karpenter also replaces a drifted node with such pods, which it would
+otherwise leave alone.
 
-A time is short if it is below the pod's own `terminationGracePeriodSeconds` or a Job's `activeDeadlineSeconds`, and
-at half an hour or less. Every NodePool that takes the pods must have a short one; the rule is silent where that is
-not known, and where nodes of others may take them.
+The rule reports a period that is shorter than the pod's `terminationGracePeriodSeconds` or a Job's
+`activeDeadlineSeconds`, and a period of half an hour or less. It reports only if every NodePool that accepts the pods
+has such a short period. It reports nothing if that is not known, or if nodes outside of Karpenter may accept the
+pods.
 
 ```yaml bad frame=pool
 spec.template.spec.terminationGracePeriod: 20m
@@ -66,10 +67,10 @@ def check(workload: "cluster_objects.Workload", context: Context, *, minutes: in
     pool, node = short[0]
     yield Finding(
         at=annotation,
-        message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: these pods are deleted anyway",
-        also=[Also(node, "after this time every pod is deleted")],
-        note="with a `terminationGracePeriod`, drift replaces their nodes as well",
-        help="give the NodePool more time than the longest run, or these pods a NodePool of their own",
+        message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: Karpenter then deletes these pods anyway",
+        also=[Also(node, "after this time Karpenter deletes every pod")],
+        note="with a `terminationGracePeriod`, Karpenter also replaces their nodes for drift",
+        help="set a longer time than the longest run, or use a separate NodePool for these pods",
     )
 
 

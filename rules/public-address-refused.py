@@ -1,10 +1,10 @@
-r"""`associatePublicIPAddress: true` on nodes with several network interfaces: EC2 refuses to launch them.
+r"""A class sets `associatePublicIPAddress: true`, but its nodes have several network interfaces, so EC2 refuses them.
 
-EC2 gives a public address at launch to an instance with one network interface only. Karpenter writes the field into
-each interface of the launch template. So a class with two or more entries of `networkInterfaces` never launches
-(those of the type `efa-only` are written without the field, and do not help: the number of interfaces counts), and
-neither does a node for pods that ask for `vpc.amazonaws.com/efa`, which gets one interface for each EFA device of its
-instance type. A type with one EFA device is no problem.
+At launch EC2 gives a public address only to an instance with one network interface. Karpenter writes the field into
+each interface of the launch template. So a class with two or more entries of `networkInterfaces` never launches a
+node. Entries of the type `efa-only` count as well, although Karpenter does not write the field for them. The launch
+also fails for pods that request `vpc.amazonaws.com/efa` if the instance type has several EFA devices, because the
+node gets one interface for each. A type with one EFA device works.
 
 ```yaml bad frame=class karpenter=1.14.1
 spec.associatePublicIPAddress: true
@@ -55,8 +55,8 @@ def _finding(at: Node, also: Also, why: str) -> Finding:
         at=at,
         message=f"EC2 gives no public address to nodes with several network interfaces: {why}",
         also=[also],
-        note="the launch of these nodes fails: a public address takes a single interface",
-        help="leave `associatePublicIPAddress` out, and use a NAT gateway or VPC endpoints",
+        note="the launch of these nodes fails: EC2 gives a public address only to nodes with one interface",
+        help="remove `associatePublicIPAddress`, and use a NAT gateway or VPC endpoints",
     )
 
 

@@ -1,15 +1,15 @@
-r"""Nodes with public addresses, or in subnets for load balancers that face the internet.
+r"""Nodes get public IP addresses, or they run in subnets for internet-facing load balancers.
 
-`associatePublicIPAddress: true` gives every node an address on the internet; only its security groups stand between
-the kubelet and the world. A subnet with the tag `kubernetes.io/role/elb` is for load balancers that face the
-internet: its default route leads to an internet gateway. A node there either has a public address or, with
-`associatePublicIPAddress: false`, no way out at all: it cannot pull an image nor reach a public API endpoint, unless
-the VPC has endpoints for all of it.
+With `associatePublicIPAddress: true`, every node has an address on the internet, and only its security groups protect
+the kubelet. A subnet with the tag `kubernetes.io/role/elb` is for internet-facing load balancers: its default route
+goes to an internet gateway. A node in it either has a public address or, with `associatePublicIPAddress: false`,
+cannot reach the internet. It then cannot pull images or reach a public API endpoint, unless the VPC has endpoints for
+all of it.
 
-Subnets that are selected by a name with the word `public` are taken for such ones too, and so are those that
-Terraform calls `aws_subnet.public` or `public_subnets`.
+The rule also reports subnets that are selected by a name with the word `public`, and subnets that Terraform calls
+`aws_subnet.public` or `public_subnets`.
 
-Which subnets are meant is for you to say: those of `kubernetes.io/role/internal-elb`, or a tag of your own.
+Choose private subnets, for example by `kubernetes.io/role/internal-elb` or by a custom tag.
 
 ```yaml bad frame=class
 spec.associatePublicIPAddress: true
@@ -62,13 +62,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 at=tag.key_node,
                 message=f"nodes in subnets with `{PUBLIC}` and without a public address cannot reach the internet",
                 also=[Also(public, "no public address")],
-                note="such a subnet routes to an internet gateway, which needs a public address",
+                note="such a subnet routes to an internet gateway, and a node without a public address cannot use "
+                "that",
                 help="select private subnets",
             )
         else:
             yield Finding(
                 at=tag.key_node,
-                message=f"`{PUBLIC}` marks public subnets: nodes run where the internet is routed",
+                message=f"`{PUBLIC}` marks public subnets: nodes run in subnets with a route from the internet",
                 help="select private subnets by `kubernetes.io/role/internal-elb`",
             )
     for term in () if tags else node_class.subnet_terms:
@@ -77,7 +78,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if "public" in re.split("[^a-z]+", name.lower()):
                 yield Finding(
                     at=label.node,
-                    message=f"`{messages.short(name, 40)}`: the internet is routed to nodes in public subnets",
+                    message=f"`{messages.short(name, 40)}`: public subnets have a route from the internet to the "
+                    "nodes",
                     help="select private subnets",
                 )
     written = node_class.subnet_terms_node
@@ -86,7 +88,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if node.kind == "scalar" and (named := REFERENCE.search(node.text)):
             yield Finding(
                 at=node,
-                message=f"`{messages.short(named[0], 40)}`: the internet is routed to nodes in public subnets",
-                help="give the private subnets",
+                message=f"`{messages.short(named[0], 40)}`: public subnets have a route from the internet to the "
+                "nodes",
+                help="use the private subnets",
             )
             return

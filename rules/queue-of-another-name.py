@@ -1,11 +1,11 @@
-"""The chart names another interruption queue than the one that Terraform makes: the controller finds no queue.
+"""The chart names an interruption queue that Terraform does not create, so the controller finds no queue.
 
-Karpenter asks SQS for the queue by the name in `settings.interruptionQueue` as it starts. If no queue has that name,
-or its policy does not cover it, interruptions of spot capacity are never heard of. The module
-`terraform-aws-modules/eks/aws//modules/karpenter` names its queue `Karpenter-<cluster>`, unless `queue_name` says
-otherwise; the CloudFormation template of Karpenter's own guide takes the name of the cluster.
+When Karpenter starts, it looks up the SQS queue with the name in `settings.interruptionQueue`. If no queue has that
+name, or if Karpenter's policy does not include it, Karpenter never gets notice of spot interruptions. The module
+`terraform-aws-modules/eks/aws//modules/karpenter` names its queue `Karpenter-<cluster>`, unless `queue_name` is set.
+The CloudFormation template of Karpenter's guide uses the name of the cluster.
 
-The rule compares names that are plainly written, where the files hold one queue for Karpenter and one installation.
+The rule compares names that are written out, if the files contain one queue for Karpenter and one installation.
 
 ```yaml bad
 # file: main.tf
@@ -84,8 +84,9 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=at,
-        message=f"the queue is called `{name}` in Terraform, and `{named[0].value}` here: the controller finds none",
-        also=[Also(queues[0][1], "makes the queue")],
+        message=f"the chart names the queue `{named[0].value}`, but Terraform names it `{name}`: the controller "
+        "finds none",
+        also=[Also(queues[0][1], "creates the queue")],
         help=f"write `{name}`",
     )
 

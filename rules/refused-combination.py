@@ -1,8 +1,9 @@
-r"""Fields that are well formed one by one break a validation rule of the CRD together, so the object is refused.
+r"""Several fields are valid by themselves, but together they break a validation rule of the CRD.
 
-Such rules (CEL expressions, `x-kubernetes-validations`) say what a type cannot: an alias stands alone, a role or an
-instance profile but not both, `minValues` no larger than the list, a restricted label domain. They differ from
-release to release, and nodelint evaluates those of the target release.
+The API server then refuses the object. Such rules (CEL expressions, `x-kubernetes-validations`) state what a type
+cannot: an alias must be the only term, `role` and `instanceProfile` exclude each other, `minValues` must not exceed
+the length of the list, some label domains are restricted. They differ between releases. nodelint evaluates the rules
+of the target release.
 
 ```yaml bad frame=class
 spec.instanceProfile: KarpenterNodeProfile-main
@@ -69,9 +70,9 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Wa
     if spec is not None and _lacks_identity(spec) and problem.message.startswith("one of `role`"):
         return _identity(spec)[0], list(remedies.missing_role(obj, context.objects))
     if problem.message.startswith("tag `"):
-        return None, [("drop the tag", edits.if_editable(edits.remove, problem.node))]
+        return None, [("remove the tag", edits.if_editable(edits.remove, problem.node))]
     if problem.message.startswith("label `") and (line := problem.node.parent) and line.get("operator") is not None:
-        return None, [("drop the requirement", edits.if_editable(edits.remove, line))]
+        return None, [("remove the requirement", edits.if_editable(edits.remove, line))]
     for start, (name, ways) in _WAYS.items():
         if problem.message.startswith(start):
             node: Node | None = problem.node
@@ -96,7 +97,7 @@ def _one_selector(term: Node) -> Ways:
     if term.kind == "sequence":
         term = next((item for item in term.items if item.get("id") is not None), term)
     others = [entry.name for entry in term.entries if entry.name not in ("id", None)]
-    keep = [("keep `id` alone", _remove_fields(term, [str(name) for name in others]))]
+    keep = [("keep only `id`", _remove_fields(term, [str(name) for name in others]))]
     named = ", ".join(f"`{name}`" for name in others)
     return "to select by either, write two terms", [*keep, (f"keep {named}", _remove_fields(term, ["id"]))]
 
@@ -111,7 +112,7 @@ def _split_term(term: Node) -> Ways:
     if (before.get("name") is None and before.get("tags") is None) or not isinstance(owner.value, str):
         return None, []
     merged = edits.if_editable(_one_term, before, term, owner.value)
-    return "`-` begins a new term: the owner belongs to the one before", [("one term", merged)]
+    return "`-` begins a new term: the owner belongs to the previous term", [("write one term", merged)]
 
 
 def _one_term(before: Node, term: Node, owner: str) -> list[Edit]:
@@ -122,7 +123,7 @@ def _alias_alone(term: Node) -> Ways:
     others = [str(entry.name) for entry in term.entries if entry.name not in ("alias", None)]
     return None, [
         ("keep the alias", _remove_fields(term, others)),
-        ("drop the alias", _without_alias(term, _remove_fields(term, ["alias"]))),
+        ("remove the alias", _without_alias(term, _remove_fields(term, ["alias"]))),
     ]
 
 
@@ -131,7 +132,7 @@ def _lone_alias(node: Node) -> Ways:
     items = terms.items if terms is not None else []
     aliases = [item for item in items if item.get("alias") is not None]
     if len(aliases) != 1 or len(items) != 2:
-        return "keep the alias alone, or only the other terms", []
+        return "keep only the alias, or only the other terms", []
     other = next(item for item in items if item is not aliases[0])
     keep = ("keep the alias", edits.if_editable(edits.remove, other))
     dropped = edits.if_editable(edits.remove, aliases[0])
@@ -152,7 +153,7 @@ def _without_alias(term: Node, dropped: list[Edit]) -> list[Edit]:
 
 def _family(spec: Node) -> Ways:
     names = ("al2023", "bottlerocket")
-    return "set amiFamily to what the images run: it decides how a node joins", [
+    return "set amiFamily to the family of the images: it decides how a node joins", [
         (f"amiFamily {name}", edits.if_editable(edits.add_key, spec, "amiFamily", name))
         for name in (*map(images.ami_family_of, names), "Custom")
     ]
@@ -164,14 +165,14 @@ def _of_alias(spec: Node) -> Ways:
     aliases = [alias for item in _terms(spec) if (alias := item.get("alias")) is not None]
     if field is None or len(aliases) != 1:
         return None, []
-    offers = [("drop amiFamily: the alias says it", edits.if_editable(edits.remove, field))]
+    offers = [("remove amiFamily: the alias implies it", edits.if_editable(edits.remove, field))]
     family = next((family for family in images.families() if images.ami_family_of(family) == field.value), None)
     version = str(aliases[0].value).partition("@")[2]
     meant = "latest" if version == "latest" or family is None else images.newest_known(family)
     if family is not None and meant is not None:
         other = f"{family}@{meant}"
         offers.append((f"use the alias {other}", edits.if_editable(edits.set_value, aliases[0], other)))
-    return "amiFamily and alias are to say the same", offers
+    return "amiFamily and alias must name the same family", offers
 
 
 def _terms(spec: Node) -> list[Node]:
@@ -185,17 +186,23 @@ def _window(budget: Node) -> Ways:
     if schedule is not None and duration is None:
         lasts = [
             (
-                f"let it hold for {after} from each time on",
+                f"let it last {after} from each time",
                 edits.if_editable(edits.add_key, budget, "duration", after),
             )
             for after in ("1h", "8h")
         ]
-        return None, [*lasts, ("drop `schedule`: it holds at any time", edits.if_editable(edits.remove, schedule))]
+        return None, [
+            *lasts,
+            ("remove `schedule`: the budget is then always active", edits.if_editable(edits.remove, schedule)),
+        ]
     if duration is None:
         return None, []
     daily = edits.if_editable(edits.add_key, budget, "schedule", "@daily")
     drop = edits.if_editable(edits.remove, duration)
-    return None, [("let it begin each day at 0:00 UTC", daily), ("drop `duration`: it holds at any time", drop)]
+    return None, [
+        ("let it begin each day at 0:00 UTC", daily),
+        ("remove `duration`: the budget is then always active", drop),
+    ]
 
 
 def _no_values(line: Node) -> Ways:
@@ -205,8 +212,8 @@ def _no_values(line: Node) -> Ways:
         return None, []
     exists = edits.if_editable(edits.set_value, operator, "Exists")
     rest = edits.if_editable(edits.remove, values) if values is not None else []
-    drop = ("drop the requirement", edits.if_editable(edits.remove, line))
-    return None, [("let any value in, with `Exists`", [*exists, *rest] if rest or values is None else []), drop]
+    drop = ("remove the requirement", edits.if_editable(edits.remove, line))
+    return None, [("allow any value, with `Exists`", [*exists, *rest] if rest or values is None else []), drop]
 
 
 def _static_limits(spec: Node) -> Ways:
@@ -214,10 +221,10 @@ def _static_limits(spec: Node) -> Ways:
     limits, replicas = spec.get("limits"), spec.get("replicas")
     if limits is None or replicas is None:
         return None, []
-    drop = ("drop `replicas`", edits.if_editable(edits.remove, replicas))
+    drop = ("remove `replicas`", edits.if_editable(edits.remove, replicas))
     if limits.get("nodes") is not None:
         others = [str(entry.name) for entry in limits.entries if entry.name != "nodes"]
-        return None, [("keep the limit on nodes alone", _remove_fields(limits, others)), drop]
+        return None, [("keep only the limit on nodes", _remove_fields(limits, others)), drop]
     if not isinstance(replicas.value, int):
         return None, [drop]
     most = replicas.value + 1
@@ -226,7 +233,7 @@ def _static_limits(spec: Node) -> Ways:
 
 def _group_by_name(term: Node) -> Ways:
     others = [str(entry.name) for entry in term.entries if entry.name not in ("name", None)]
-    keep = [("keep `name` alone", _remove_fields(term, others)), ("drop `name`", _remove_fields(term, ["name"]))]
+    keep = [("keep only `name`", _remove_fields(term, others)), ("remove `name`", _remove_fields(term, ["name"]))]
     return "to select by either, write two terms", keep
 
 
@@ -234,7 +241,7 @@ def _fewer(line: Node) -> Ways:
     values, least = line.get("values"), line.get("minValues")
     count = len(values.items) if values is not None else 0
     offer = edits.if_editable(edits.set_value, least, count) if least is not None and count else []
-    return "list more values, or ask for fewer", [(f"minValues {count}", offer)]
+    return "list more values, or lower minValues", [(f"minValues {count}", offer)]
 
 
 _SIZES = {"m": 1, "g": 1024, "t": 1024**2}
@@ -248,7 +255,7 @@ def _number(line: Node) -> Ways:
     if key is None or values is None:
         return None, []
     unit = labels.unit_of(str(key.value))
-    about = f"`{labels.name_of(str(key.value))}` counts in {unit}" if unit is not None else None
+    about = f"`{labels.name_of(str(key.value))}` is in {unit}" if unit is not None else None
     if len(items) > 1:
         ways = [
             (f"keep `{item.value}`", edits.if_editable(edits.set_values, values, [str(item.value)])) for item in items
@@ -256,7 +263,7 @@ def _number(line: Node) -> Ways:
         return about, ways
     written = re.fullmatch(r"([0-9]{1,6})(?:\.0+)? ?([A-Za-z]*)", str(items[0].value)) if items else None
     if written is None:
-        return about, [("drop the requirement", edits.if_editable(edits.remove, line))]
+        return about, [("remove the requirement", edits.if_editable(edits.remove, line))]
     word, count = written[2].lower(), int(written[1])
     if unit == "MiB":
         factor = _SIZES.get(word[:1]) if re.fullmatch(r"[mgt]i?b?", word) else None
@@ -299,7 +306,7 @@ def _grace(kubelet: Node) -> Ways:
     drop = [] if soft is None or grace is not None else edits.if_editable(edits.remove, soft)
     return "set how long a signal may last before pods are evicted", [
         (f"evict after 2m of {', '.join(lacking)}", added if lacking else []),
-        ("drop `evictionSoft`", drop),
+        ("remove `evictionSoft`", drop),
     ]
 
 

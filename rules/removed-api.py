@@ -1,22 +1,22 @@
-r"""An object of an API version that the target release does not serve, so `kubectl apply` refuses it.
+r"""An object has an API version that the target release does not serve, so `kubectl apply` refuses it.
 
-`v1beta1` is served up to Karpenter 1.0, which converts it; 1.1 and later know only `v1`. Where the target is 1.0,
-such an object still works, and the finding is an info: the next upgrade refuses it. Provisioner and AWSNodeTemplate
-ended with 0.32. The fix writes the object as v1: fields move and are renamed, `kubelet` goes under the class that the
-pool points to, `group` and `kind` are added to the reference. Comments stay where they are. What v1 cannot say alike
-is named in the help.
+Karpenter 1.0 and older serve `v1beta1`, and 1.0 converts it. 1.1 and later serve only `v1`. If the target is 1.0,
+such an object still works, and the finding is information: the next upgrade refuses it. Provisioner and
+AWSNodeTemplate ended with 0.32.
 
-`v1` came with 1.0, and with the last patches of the five minor releases before it. Objects of v1 next to an older
-chart are refused, too; they are judged for the newest release, for that is where they can run.
+The fix writes the object as v1: it moves and renames fields, moves `kubelet` to the class of the pool, and adds
+`group` and `kind` to the reference. Comments stay in place. The help names what v1 cannot express.
 
-A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too, and so is a
-NodePool or EC2NodeClass that lacks `kind` or `apiVersion`.
+`v1` exists since 1.0, and in the last patches of the five minor releases before it. Older charts refuse objects of v1
+as well. nodelint judges these objects for the newest release.
 
-A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
-NodePool cannot point to an AWSNodeTemplate.
+The rule also reports a kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, and a
+NodePool or EC2NodeClass without `kind` or `apiVersion`.
 
-The other rules judge the object that it becomes, and tell of it at the old object's lines. Their fixes come after
-this one.
+One fix converts a Provisioner together with its AWSNodeTemplate, also in two files, because a NodePool cannot point
+to an AWSNodeTemplate.
+
+The other rules judge the converted object and report at the lines of the old one. Apply their fixes after this one.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1beta1
@@ -118,7 +118,7 @@ def check(obj: Object, context: Context) -> Findings:
         return
     conversion = context.conversion(obj)
     hint = _help(obj, context)
-    ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
+    ways = [Suggestion("convert only this object", conversion.alone)] if conversion.alone else []
     # Whoever runs a release that serves the object has no need of the conversion: only a release that is known has.
     safety: Safety | None = "unsafe" if context.is_assumed and conversion.edits else None
     note = _expiry(obj)
@@ -162,7 +162,7 @@ def _no_kind(obj: Object, context: Context) -> Finding:
         meant = "NodePool"
     elif obj.group != gvk.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
         meant = gvk.CLASS_KIND
-    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "drop it"
+    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "remove it"
     return Finding(
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
@@ -186,7 +186,7 @@ def _ending(obj: Object, at: Node, context: Context) -> Finding:
     conversion = context.conversion(obj)
     return Finding(
         at=at,
-        message=f"`{obj.api_version}` ends with Karpenter 1.0: 1.1 and later refuse the object",
+        message=f"Karpenter 1.0 is the last release with `{obj.api_version}`: 1.1 and later refuse the object",
         severity="info",
         note=_expiry(obj),
         help=_help(obj, context),
@@ -204,7 +204,7 @@ def _too_early(obj: Object, at: Node, context: Context) -> Findings:
                 message=f"Karpenter {evidence.version} has no `{obj.api_version}`: its CRDs know no such version",
                 severity="warning",
                 note=f"{evidence.place} ({evidence.by}) states that release",
-                help="upgrade Karpenter to 1.0 or later, or remove what states the release if it is used no more",
+                help="upgrade Karpenter to 1.0 or later; if that installation is no longer used, remove it",
                 once="too early",
             )
 
@@ -232,7 +232,7 @@ def _expiry(obj: Object) -> str | None:
     expire = disruption.get("expireAfter") if disruption is not None else None
     if expire is None or disruption is None or disruption.get("budgets") is None or expire.value == "Never":
         return None
-    return "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
+    return "from 1.0 on, Karpenter drains expired nodes whatever the budgets say; before, budgets delayed expiry"
 
 
 def _as_v1(obj: Object) -> list[Suggestion]:

@@ -1,15 +1,16 @@
-r"""User data that joins the node to the cluster, which Karpenter's own part does as well.
+r"""User data calls the bootstrap script that joins the node, but Karpenter's own part calls it as well.
 
-For AL2, Ubuntu and Windows Karpenter appends a call of the bootstrap script with the labels, taints and kubelet
-settings of the NodePool. User data runs first, and the kubelet starts by its call: the second one rewrites the
-configuration and starts nothing again. The node joins without the taint `karpenter.sh/unregistered` and without the
-NodePool's, so that pods land on it before Karpenter adds labels and taints.
+For AL2, Ubuntu and Windows, Karpenter appends a call of the bootstrap script with the labels, taints and kubelet
+settings of the NodePool. User data runs first, and its call starts the kubelet. The second call changes the
+configuration but does not restart the kubelet. The node joins without the taint `karpenter.sh/unregistered` and
+without the taints of the NodePool, so pods can start on it before Karpenter adds labels and taints.
 
-It is an error where `spec.kubelet` has settings, which never act, and in the releases that leave such a node
-unregistered and replace it: before 1.0.9, 1.1.4 and 1.2.2. Otherwise the node works, and it is a warning.
+If `spec.kubelet` has settings, the finding is an error, because the settings have no effect. It is also an error in
+releases before 1.0.9, 1.1.4 and 1.2.2, which never register such a node and replace it. Otherwise the node works, and
+the finding is a warning.
 
-The fix takes out a call that says nothing of its own. What others set belongs to `spec.kubelet` and to the NodePool's
-template. User data of the family `Custom` has to make the node join, and is not judged.
+The fix removes a call without options of its own. Write other options into `spec.kubelet` and the template of the
+NodePool. The rule does not judge the family `Custom`, whose user data must join the node.
 
 ```yaml bad frame=class kubernetes=1.30
 spec.amiSelectorTerms:
@@ -60,7 +61,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if call.plain
             else remedies.list_suggestions(remedies.move_kubelet_flags(node_class, data, call.start, call.end)),
             also=[
-                Also(data.places.locate(endpoint, endpoint + 20), "one cluster's endpoint: Karpenter knows its own")
+                Also(
+                    data.places.locate(endpoint, endpoint + 20),
+                    "the call contains the endpoint of one cluster: Karpenter knows the endpoint itself",
+                )
             ]
             if endpoint >= 0
             else [],
@@ -76,7 +80,7 @@ def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str
         return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True
     kubelet = node_class.kubelet_node
     if kubelet is not None and kubelet.entries:
-        return "the settings of spec.kubelet never act", True
+        return "the settings of spec.kubelet have no effect", True
     if tainted:
-        return "what this call sets is what acts", False
+        return "the node uses the options of this call", False
     return "pods may land on the node before Karpenter adds its taints", False

@@ -1,8 +1,7 @@
-r"""A loop of a template writes the same key in each round: with a second item the key appears twice.
+r"""A loop in a template writes the same key in each round, so with two items the key appears twice.
 
-kubectl keeps the last value of a key that is there twice and silently drops the others; kustomize and Flux
-refuse the object. The key belongs above the loop, and what is below it into the loop. Where a loop writes whole
-documents, a line `---` has to part its rounds.
+If a key appears twice, kubectl silently keeps the last value, and kustomize and Flux refuse the object. Write the key
+above the loop and its entries in the loop. If a loop writes whole documents, each round must begin with a line `---`.
 
 ```yaml bad frame=class
 metadata.name: {{ .Values.name }}
@@ -55,7 +54,7 @@ def check(obj: Object, context: Context) -> Findings:
         if any(entry.key.start == start for entry in obj.node.entries):
             yield Finding(
                 at=Span(source, start, end),
-                message="no `---` between the rounds of a loop: with two items their documents run together",
+                message="the loop writes no `---` between its documents: with two items they become one document",
                 also=[Also(Span(source, *loop), "the loop")],
                 note="kubectl silently keeps the last of each key; kustomize and Flux refuse the object",
                 help="begin the body of the loop with a line `---`",

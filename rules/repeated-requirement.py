@@ -1,7 +1,7 @@
-"""One key in two requirements of a NodePool, where one of them is enough.
+"""A NodePool has two requirements on the same key, and one of them adds nothing.
 
-Karpenter takes what meets every requirement. A line that says the same as another, or less, does nothing; it is a
-trap for whoever changes the other one.
+Karpenter launches types that meet every requirement. A requirement that says the same as another one, or less, has no
+effect. It misleads whoever changes the other one.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -32,7 +32,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=line.key_node,
                 message=f"this requirement on {labels.name_of(str(line.key))} adds nothing to another requirement",
-                also=[Also(twin.key_node, "this one says it")],
+                also=[Also(twin.key_node, "this requirement already covers it")],
                 edits=edits.if_editable(edits.remove, line.node),
                 help="remove it: the pool launches the same nodes",
             )

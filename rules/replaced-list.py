@@ -1,12 +1,12 @@
-"""A patch of an overlay replaces a list, and entries of the base are dropped.
+"""A patch of an overlay replaces a list, so the entries of the base are lost.
 
-A strategic merge patch adds to a list only where kustomize knows its schema. It knows none for NodePool and
-EC2NodeClass: the list of the patch takes the place of the other. A patch that is meant to add one requirement,
-taint or device drops all the others, and nothing says so.
+A strategic merge patch adds to a list only if kustomize knows its schema. For NodePool and EC2NodeClass it knows
+none, so the list of the patch replaces the list of the base. A patch that should add one requirement, taint or device
+silently removes all the others.
 
-A patch that repeats an entry of the base, or that gives all of them another value, replaces the list knowingly and
-is not meant. To add to a list without repeating it, take a JSON6902 patch with `op: add` and a path that ends in
-`/-`.
+The rule does not report a patch that repeats an entry of the base, or that gives all entries another value, because
+it replaces the list on purpose. To add an entry without repeating the list, use a JSON6902 patch with `op: add` and a
+path that ends in `/-`.
 
 ```yaml bad
 # file: base/pool.yaml
@@ -122,11 +122,11 @@ def check(obj: Object, context: Context) -> Findings:
         yield Finding(
             at=lost.new,
             message=messages.first_fitting(
-                *(f"`{field}` drops {_list_names(names, most)} of the base" for most in (4, 3, 2, 1)),
-                f"`{field}` drops {len(names)} entries of the base",
+                *(f"`{field}` removes {_list_names(names, most)} of the base" for most in (4, 3, 2, 1)),
+                f"`{field}` removes {len(names)} entries of the base",
             ),
             also=[Also(item, "gone") for item in gone],
-            note=f"kustomize knows no schema of {obj.kind}: the list of a patch takes the place of the other",
+            note=f"kustomize has no schema of {obj.kind}: the list of a patch replaces the list of the base",
             help="repeat the entries that must stay, or add with a JSON6902 patch",
             suggestions=[Suggestion("keep the entries of the base", made)] if made else [],
         )
@@ -151,7 +151,7 @@ def _find_gone(field: str, new: list[Node], old: list[Node]) -> list[Node]:
 
 def _list_names(names: list[str], most: int) -> str:
     if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
+        return messages.list_first(names, most)
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -1,8 +1,8 @@
-r"""A static NodePool whose `limits.nodes` is less than its `replicas`: the nodes beyond the limit are never launched.
+r"""A static NodePool has a `limits.nodes` below its `replicas`, so Karpenter never launches the rest of the nodes.
 
-Karpenter launches what `replicas` asks for, up to `limits.nodes`. Where both are equal, all nodes run, and one that
-has drifted cannot be replaced: the new node, which must be ready first, would be one too many. Leave room for at
-least one more, or, from 1.15.0, turn on the feature gate `TerminateFirstDrift`, which is off by default.
+Karpenter launches as many nodes as `replicas` says, up to `limits.nodes`. If both are equal, all nodes run, but
+Karpenter cannot replace a drifted node: it would have to start the new node first, beyond the limit. Allow at least
+one node more. From 1.15.0 on you can instead turn on the feature gate `TerminateFirstDrift`, which is off by default.
 
 ```yaml bad frame=pool
 spec.replicas: 5
@@ -46,8 +46,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if most < replicas.value:
         yield Finding(
             at=limit,
-            message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: the rest is never launched",
-            help="raise the limit above `replicas`, so that a node can be replaced as well",
+            message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: Karpenter never launches the "
+            "rest",
+            help="raise the limit above `replicas`, so that Karpenter can also replace nodes",
         )
     elif not context.settings(pool).gate("TerminateFirstDrift"):
         way = "turn on the feature gate TerminateFirstDrift"
@@ -55,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             way = f"upgrade to Karpenter 1.15 and {way}"
         yield Finding(
             at=limit,
-            message=f"a limit of {most} nodes is all that `replicas` asks for: no node that drifts can be replaced",
+            message=f"a limit of {most} nodes equals `replicas`: Karpenter cannot replace a node that drifts",
             severity="info",
             help=f"raise the limit by one or more, or {way}",
         )

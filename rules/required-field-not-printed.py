@@ -1,17 +1,15 @@
-r"""A template leaves out, or empties, a field that the API server asks for.
+r"""A template does not print a field that the API server requires, or prints it empty.
 
-A template writes a field that the API server asks for under a condition on a value that the chart does not have.
+If a template always writes `disruption` but writes `consolidateAfter` only under a condition, a chart user who does
+not set the value gets an object that the API server refuses, up to Karpenter 1.14. Always write the field, with
+`default`, or with `required`, which names the missing value when the chart is rendered.
 
-`disruption` is written in any case, `consolidateAfter` only where the values have it: whoever leaves it out gets an
-object that is refused, up to Karpenter 1.14. Write the field always, with `default` or with `required`, which says
-what is missing when the chart is rendered.
+The same is true for a field that the template writes only for one of the values that an `or` tests, although there is
+an `else` with a default.
 
-The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
-there is an `else` with a default.
-
-The rule is silent where the chart's values name the value, be it empty, and where Terraform or a script of the
-repository that installs the chart gives it. For lists and mappings, for which a chart has
-no default, the strict profile alone shows it.
+The rule reports nothing if the chart's values contain the value, even if it is empty, or if Terraform or a script of
+the repository that installs the chart sets it. For lists and mappings without a default in the chart, only the strict
+profile reports it.
 
 ```yaml bad frame=pool karpenter=1.14.3
 metadata.name: {{ .Values.name }}
@@ -29,13 +27,13 @@ spec.disruption:
   consolidateAfter: {{ .Values.consolidateAfter | default "5m" }}
 ```
 
-A chart's default is empty where the API server asks for a value: with the defaults, the object is refused.
+The rule also reports a default that is empty although the API server requires a value.
 
-Whoever installs the chart has to give the value, and hears of it from the API server, with the name of the field and
-not of the value. `required` says it when the chart is rendered.
+The chart user must set the value. Without it, the API server refuses the object with the name of the field, not of
+the value. `required` reports it when the chart is rendered.
 
-The rule looks at the role or the instance profile, at names, and at the terms of selectors. It is silent where the
-template has a condition, `default` or `required` for the value, and where another file of the chart names it.
+The rule looks at the role or the instance profile, at names, and at the terms of selectors. It reports nothing if the
+template has a condition, `default` or `required` for the value, or if another file of the chart sets it.
 
 ```yaml bad frame=class
 spec.role: {{ .Values.role | default "" }}
@@ -119,7 +117,8 @@ def _check_condition(obj: Object, context: Context) -> Findings:
             field = shape.field(name)
             yield Finding(
                 at=entries[0].value,
-                message=f"`{name}` is required, and written under a condition only: `{messages.short(code)}`",
+                message=f"`{name}` is required, but the template writes it only under a condition: "
+                f"`{messages.short(code)}`",
                 also=[Also(Span(source, *region.head), "the condition")],
                 note="without the field the API server refuses the object",
                 help=f"print `{name}` always, with a `default` or with `required`",
@@ -131,17 +130,17 @@ def _check_condition(obj: Object, context: Context) -> Findings:
 def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
     return Finding(
         at=either,
-        message=f"`{name}` is required, and missing where only `{other}` is set",
-        also=[Also(inner, "written under this condition only")],
+        message=f"`{name}` is required, but missing if only `{other}` is set",
+        also=[Also(inner, "the template writes the field only under this condition")],
         note="without the field the API server refuses the object",
-        help=f"write `{name}` where `{other}` is set, too",
+        help=f"write `{name}` also if `{other}` is set",
     )
 
 
 def _begin(node: Node) -> int:
     """Where a mapping begins with its key."""
-    around = node.parent.entries if node.parent is not None else ()
-    return next((entry.key.start for entry in around if entry.value is node), node.start)
+    entry = node.own_entry
+    return node.start if entry is None else entry.key.start
 
 
 NEEDED = (
@@ -188,8 +187,8 @@ def _check_default(obj: Object, context: Context) -> Findings:
             message=f"{field} is empty by default: "
             f"{'the API server drops it' if null_tag else 'the object is refused'} until `{name}` is set",
             also=[Also(default, "the chart's default") for default in defaults[:1]],
-            note="the term then selects by the other tags, or all that there is" if null_tag else None,
-            help="let the chart say so: `required` stops with a message where a value is empty",
+            note="the term then selects by the other tags, or selects everything" if null_tag else None,
+            help="use `required`: helm then stops with a message if the value is empty",
         )
 
 

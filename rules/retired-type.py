@@ -1,8 +1,8 @@
-"""A type or family of an old generation that us-east-1, us-east-2 and us-west-2 no longer offer.
+"""A NodePool lists an old type or family that us-east-1, us-east-2 and us-west-2 no longer offer.
 
-`p2`, `p3`, `g3` and `f1` were common once; us-east-1, us-east-2 and us-west-2 offer them no more. In a region without
-them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS
-(`nodelint refresh`) say what your region has: then `not-offered` reports it, and this rule does not.
+`p2`, `p3`, `g3` and `f1` were common in the past. us-east-1, us-east-2 and us-west-2 no longer offer them. In a
+region without them, such a value matches nothing. A pool that lists nothing else never launches a node. With facts
+from AWS (`nodelint refresh`), `not-offered` checks your own region, and this rule reports nothing.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
@@ -57,10 +57,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _finding(item: pool_requirements.PoolRequirement, found: list[tuple[manifest.Value, str]]) -> Finding:
     names = [f"`{value.text}`" for value, _ in found]
     shown = messages.short(", ".join(names[:3]), 50) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    alone = " and nothing else is listed" if item.known and len(found) == len(item.values) else ""
+    alone = ", and the list has no other value" if item.known and len(found) == len(item.values) else ""
     return Finding(
         at=fixes.visible_node(found[0][0].node),
-        message=f"us-east-1, us-east-2 and us-west-2 offer no {shown} any more{alone}",
+        message=f"us-east-1, us-east-2 and us-west-2 no longer offer {shown}{alone}",
         covers=[value.node for value, _ in found],
         help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that most regions offer",
     )

@@ -1,12 +1,12 @@
-"""A role that nothing makes, while Terraform makes the nodes' role by another name.
+"""The class names a role that nothing creates, while Terraform creates the nodes' role with another name.
 
-A class names the role of its nodes by a text. If no role has that name, Karpenter cannot put it into an instance
-profile, and the class never becomes ready. Getting-started guides call it `KarpenterNodeRole-<cluster>`: whoever
-makes it by Terraform easily gives it a name without the cluster.
+If no role has the name in the class, Karpenter cannot add it to an instance profile, and the class never becomes
+ready. Getting-started guides call the role `KarpenterNodeRole-<cluster>`. Roles from Terraform often have a name
+without the cluster.
 
-The rule looks at repositories in which Terraform makes one role for Karpenter's nodes, by a plain name, and nothing
-else that may make roles stands in it (CloudFormation, modules that make roles for Karpenter). It is silent where
-a file of another kind, or a row of `aws-auth`, holds the name of the class's role.
+The rule looks at repositories in which Terraform creates exactly one role for Karpenter's nodes, with a literal name,
+and nothing else may create roles (CloudFormation, modules with roles for Karpenter). It reports nothing if another
+file, or a row of `aws-auth`, contains the name of the class's role.
 
 ```yaml bad
 # file: main.tf
@@ -95,9 +95,9 @@ def check(source: Source, context: Context) -> Findings:
             continue
         yield Finding(
             at=role,
-            message=f"nothing here makes the role `{name}`: Terraform makes the nodes' role as `{literal}`",
+            message=f"no file creates the role `{name}`: Terraform creates the nodes' role as `{literal}`",
             also=[Also(block.at, "the role of the nodes")],
-            help=f"write `{literal}`, or give the role that name",
+            help=f"write `{literal}`, or rename the role",
         )
 
 

@@ -1,14 +1,14 @@
-r"""A volume that is mapped to another device than the one that nodes of the family use.
+r"""A volume is mapped to another device than the one that nodes of the image family use.
 
-A mapping sizes a volume of the image where it names that volume's device; any other name adds an empty disk that
-nothing mounts. The root of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1`. Bottlerocket has its system on
-`/dev/xvda` and images, logs and pods on `/dev/xvdb`: sized alone, `/dev/xvda` gives pods no room. What is not
-mapped keeps the size that the image has, 20 GiB, and Karpenter plans pods with that.
+A mapping changes a volume of the image only if it names the device of that volume. Any other name adds an empty disk
+that nothing mounts. The root device of AL2 and AL2023 is `/dev/xvda`, of Windows `/dev/sda1`. Bottlerocket has its
+system on `/dev/xvda`, and images, logs and pods on `/dev/xvdb`. If you resize only `/dev/xvda`, pods get no more
+room. A volume that is not mapped keeps the size of the image, 20 GiB, and Karpenter plans pods with that.
 
-It is judged where the images are the family's own. A class with `userData` of its own, or a mapping with `rootVolume:
-true`, is taken to mount a disk by itself; only `/dev/sda1` as the one volume of AL2 and AL2023 is not. On
-Bottlerocket `instanceStorePolicy: RAID0` moves images and pods to the local disks of the instance (since Karpenter
-1.1.0), and `/dev/xvdb` may stay as it is. The fix replaces the nodes of the class.
+The rule applies to the images of the family itself. If a class has its own `userData`, or a mapping with
+`rootVolume: true`, the rule assumes that the class mounts a disk itself. The exception is `/dev/sda1` as the only
+volume of AL2 and AL2023. On Bottlerocket, `instanceStorePolicy: RAID0` moves images and pods to the local disks
+(since Karpenter 1.1.0), so `/dev/xvdb` can keep its size. The fix replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:
@@ -109,9 +109,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             return
         yield Finding(
             at=last,
-            message=f"only `{root}` is mapped: pods and container images are on `{data}`, which stays at 20 GiB",
+            message=f"the class maps only `{root}`: pods and container images are on `{data}`, which stays at 20 GiB",
             edits=_added(mappings, given.index(root), data),
-            note=f"{family} has only its system on {root}",
+            note=f"{family} uses {root} only for its system",
             help=f"map `{data}` with room for images and pods",
         )
     elif data is not None or not (node_class.user_data_node is not None and "sda1" not in given[-1]):
@@ -119,7 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         gib = images.default_gib() if data is not None else images.system_gib(family)
         yield Finding(
             at=last,
-            message=f"`{given[-1]}` is a second disk: the root of {family} is `{wanted}`",
+            message=f"`{given[-1]}` adds a second disk: the root device of {family} is `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
             note=f"a volume that is not mapped keeps the image's {gib} GiB",
             help=f"map `{wanted}`",
@@ -145,7 +145,8 @@ def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.Imag
     gib = images.system_gib(found.ami_family)
     yield Finding(
         at=device,
-        message=f"`/dev/sda1` is a second disk, whatever `rootVolume` says: the root of {found.ami_family} is "
+        message="`/dev/sda1` adds a second disk, whatever `rootVolume` says: the root device of "
+        f"{found.ami_family} is "
         f"`{devices[0]}`",
         edits=edits.if_editable(edits.set_value, device, devices[0]),
         note=f"the root keeps the image's {gib} GiB, while Karpenter plans pods with this volume's size",
@@ -172,7 +173,7 @@ def _for_another_family(
             yield Finding(
                 at=node,
                 message=f"{family} mounts nothing on `{node.value}`: {images.ami_family_of(other)} uses it",
-                help=f"size `{own[0]}`, where pods and images are; the disk costs and stays empty",
+                help=f"resize `{own[0]}`, which holds pods and images; the extra disk costs money and stays empty",
             )
 
 
@@ -208,7 +209,9 @@ def _is_own(found: images.ImageSet) -> bool:
 
 
 def _added(mappings: Node, index: int, device: str) -> list[Edit]:
-    """The same volume for another device, behind the one that is there; none where it is too small for that."""
+    """Return edits that add the volume for another device behind the one that is there. None are made where the
+    volume is too small for an image.
+    """
     ebs = mappings.items[index].get("ebs")
     plain = ebs.plain() if ebs is not None else None
     written = ebs.get("volumeSize") if ebs is not None else None

@@ -1,17 +1,18 @@
-"""Two installations of Karpenter's chart for one cluster, in two namespaces: one fails, or both launch nodes.
+"""Karpenter's chart is installed twice for one cluster, in two namespaces: one fails, or both launch nodes.
 
-The name of a release names the chart's ClusterRoles and their bindings. If both releases have one name, Helm refuses
-the second, because its ClusterRole belongs to the first. A tool that applies what Helm renders, such as Argo CD, lets
-the last one win instead: the binding names one service account, and the other controller has no permissions.
+The name of a Helm release also names the chart's ClusterRoles and their bindings. If both releases have the same
+name, Helm refuses the second one, because its ClusterRole belongs to the first. A tool that applies rendered charts,
+such as Argo CD, lets the last one win: the binding names one service account, and the other controller has no
+permissions.
 
-If the releases have two names, both run. The controllers of one installation elect a leader by the lease
-`karpenter-leader-election`, which is in their own namespace. Each installation has a leader of its own: both launch
-nodes for the same pending pods. A disruption budget counts a node of the other controller only when its deletion has
-begun. Often somebody moved Karpenter to another namespace and left the first installation.
+If the releases have different names, both run. The controllers of one installation elect a leader with the lease
+`karpenter-leader-election` in their own namespace, so each installation has a leader. Both launch nodes for the same
+pending pods. A disruption budget counts a node of the other controller only after its deletion has begun. The usual
+cause is that somebody moved Karpenter to another namespace and did not remove the first installation.
 
-The rule compares installations that stand in one folder or one below the other, or in folders that are named after
-their namespaces. It is silent unless each plainly names its namespace and both have the same
-`settings.clusterName`; and where one has no replicas, is made under a condition, or goes to another cluster.
+The rule compares installations in one folder, in a folder and its subfolder, or in folders that are named after their
+namespaces. It reports only if each installation states its namespace and both have the same `settings.clusterName`.
+It ignores an installation without replicas, under a condition, or for another cluster.
 
 ```yaml bad
 # file: karpenter.yaml

@@ -1,11 +1,11 @@
-r"""A password, token or key in user data, which is no place for secrets.
+r"""User data contains a password, token or key.
 
-EC2 shows user data to everybody who may call `ec2:DescribeInstanceAttribute`, and the metadata service shows it to
-each process on the node, and to pods where the hop limit lets them. It stands in the launch template, in the object
-in the cluster, and in the repository as well.
+Everybody who may call `ec2:DescribeInstanceAttribute` can read user data. The metadata service shows it to each
+process on the node, and to pods if the hop limit allows it. It is also in the launch template, in the object in the
+cluster, and in the repository.
 
-A secret that a template or a tool fills in counts too: it is in the user data then. One that the script fetches when
-it runs, from Secrets Manager or Parameter Store, does not.
+The rule also reports a secret that a template or a tool fills in, because it ends up in the user data. It does not
+report a secret that the script fetches at run time, from Secrets Manager or Parameter Store.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -41,8 +41,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     what = f"{first.what}, `{messages.short(first.name, 30)}`," if first.name else first.what
     yield Finding(
         at=script.places.locate(first.start, first.end),
-        message=f"userData holds {what} which the metadata service and EC2's API show",
+        message=f"userData contains {what} which the metadata service and EC2's API show",
         also=[Also(script.places.locate(secret.start, secret.end), secret.what) for secret in found[1:6]],
-        note="each process on the node reads it, and everybody with ec2:DescribeInstanceAttribute",
-        help="keep it in Secrets Manager or Parameter Store, and fetch it with the node's role",
+        note="each process on the node and everybody with ec2:DescribeInstanceAttribute can read it",
+        help="store it in Secrets Manager or Parameter Store, and fetch it with the node's role",
     )

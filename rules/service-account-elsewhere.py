@@ -1,13 +1,13 @@
-"""The role of the controller is given to another service account than the chart makes: it has no credentials.
+"""The controller's role is for another service account than the chart creates, so the controller has no credentials.
 
-A role reaches the controller by the namespace and the name of its service account: a Pod Identity association names
+A role reaches the controller by the namespace and the name of its service account. A Pod Identity association names
 both, and so does the trust policy of IRSA (`system:serviceaccount:<namespace>:<name>`). If the chart is installed in
-another namespace, each call to AWS is refused, and no node is launched. From version 21 on
-`terraform-aws-modules/eks/aws//modules/karpenter` makes an association for `kube-system/karpenter` unless `namespace`
-says otherwise, and its role trusts Pod Identity alone: the annotation `eks.amazonaws.com/role-arn` changes nothing.
+another namespace, AWS refuses each call, and no node launches. From version 21 on
+`terraform-aws-modules/eks/aws//modules/karpenter` creates an association for `kube-system/karpenter`, unless
+`namespace` is set. Its role trusts only Pod Identity, so the annotation `eks.amazonaws.com/role-arn` changes nothing.
 
-The rule compares texts that are plainly written (in a local or an argument of a module, too), and is silent if one of
-the associations or trust policies may be the one that counts.
+The rule compares texts that are written out, also in a local or in an argument of a module. It reports nothing if
+another association or trust policy may apply.
 
 ```yaml bad
 # file: karpenter.tf
@@ -137,7 +137,7 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=grant.at,
-        message=f"the role is for `{grant.namespace}/{grant.name}`, and the chart is in `{namespace}`:"
+        message=f"the role is for `{grant.namespace}/{grant.name}`, but the chart is in `{namespace}`:"
         " the controller has no credentials",
         also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
         help=(

@@ -1,15 +1,15 @@
-"""A NodePool that is never used because of one with more weight, or a fallback that is tried first.
+"""Karpenter never uses a NodePool because another one has more weight, or it tries a fallback first.
 
-Karpenter tries NodePools by weight, the highest first, and a pod goes to the first one that it fits. Where a heavier
-pool has no taint that the lighter one lacks, no limits, and offers all that the lighter one offers, no pod is left
-for the lighter one.
+Karpenter tries NodePools by weight, the highest first, and a pod goes to the first one that it fits. If the pool with
+the higher weight has no extra taint, no limits, and offers everything that the other one offers, no pod reaches the
+other one.
 
-The numbers are easily read the wrong way round, as ranks. So the rule also finds a pool that is named a fallback and
-weighs more than the pool it is to stand in for, and a pool of on-demand nodes without limits that weighs more than
-one of spot nodes with the same types: spot nodes then start only for pods that ask for them.
+Weights are often read as ranks. So the rule also reports a pool that is named a fallback but has more weight than the
+main pool. It also reports an on-demand pool without limits that has more weight than a spot pool with the same types:
+Karpenter then starts spot nodes only for pods that require them.
 
-Swap the weights, narrow the heavier pool, or give it `limits`, beyond which the lighter one takes over. The rule
-looks at pools of one file or folder.
+Swap the weights, restrict the pool with the higher weight, or give it `limits`: beyond them Karpenter uses the other
+one. The rule compares pools of one file or folder.
 
 ```yaml bad frame=pool+pool
 metadata.name: general
@@ -87,7 +87,8 @@ def check(pool: NodePool, context: Context) -> Findings:
                 also=[
                     Also(other.node.find("spec", "weight") or other.name_node, "the highest weight is tried first")
                 ],
-                help=f"swap the weights, narrow `{other.name}`, or give it `limits`, beyond which this pool is used",
+                help=f"swap the weights, restrict `{other.name}`, or give it `limits`, beyond which Karpenter uses "
+                "this pool",
             )
             return
 
@@ -100,13 +101,13 @@ def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number
     limited = bool(other.node.find("spec", "limits"))
     types = messages.counted(number, "type")
     if not limited and resolve.covers(theirs, mine):
-        return f"this pool is never used: {weight} has all its {types} and no limits"
+        return f"Karpenter never uses this pool: {weight} has all its {types} and no limits"
     if resolve.taints(pool) != resolve.taints(other):
         return None
     words, others = (set(re.split(r"[^a-z0-9]+", str(shadowing.name).lower())) for shadowing in (pool, other))
     fallback = labels.fallback_words()
     if others & fallback and not words & fallback:
-        return f"{weight} is named a fallback but is tried first, with {types} in common"
+        return f"{weight} is named a fallback, but Karpenter tries it first, with {types} in common"
     if not limited and (mine.capacity_types, theirs.capacity_types) == (("spot",), ("on-demand",)):
-        return f"spot nodes start only for pods that ask: {weight} has {types} of it and no limits"
+        return f"spot nodes start only for pods that require spot: {weight} has {types} of this pool and no limits"
     return None

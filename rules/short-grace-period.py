@@ -1,11 +1,10 @@
-r"""A `terminationGracePeriod` of minutes: it deletes pods that have a reason to stay.
+r"""A `terminationGracePeriod` of minutes deletes pods that must not be deleted yet.
 
-When a node is replaced, expires or is deleted, its pods are evicted one by one, as PodDisruptionBudgets allow.
-Once `terminationGracePeriod` is over, what is left is deleted, whatever a PodDisruptionBudget or the annotation
-`karpenter.sh/do-not-disrupt` says; a pod with a longer `terminationGracePeriodSeconds` of its own is deleted early
-enough to end in time. Ten minutes are less than many replacements take to start, pull their images and become ready,
-one after the other as a PodDisruptionBudget asks. In a pool that is named for jobs (`runners`, `batch`) half an hour
-is short: what is left of a job is lost.
+When Karpenter replaces a node, or a node expires or is deleted, its pods are evicted one by one, as
+PodDisruptionBudgets allow. When `terminationGracePeriod` is over, Karpenter deletes the remaining pods, whatever a
+PodDisruptionBudget or the annotation `karpenter.sh/do-not-disrupt` says. It deletes a pod with a longer
+`terminationGracePeriodSeconds` early, so that the pod ends in time. Often ten minutes are not enough for replacements
+to start, pull their images and become ready one after the other, as a PodDisruptionBudget requires.
 
 ```yaml bad frame=pool
 spec.template.spec.terminationGracePeriod: 5m
@@ -15,7 +14,8 @@ spec.template.spec.terminationGracePeriod: 5m
 spec.template.spec.terminationGracePeriod: 24h
 ```
 
-A pool that is named for jobs (`runners`, `batch`) has too little in half an hour.
+If the name of the pool suggests jobs (`runners`, `batch`), half an hour is short as well, because unfinished jobs are
+lost.
 
 ```yaml bad frame=pool
 metadata.name: ci-runners
@@ -63,8 +63,8 @@ def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30
     left = f"jobs of this pool (`{word}`) are" if word else "all remaining pods are"
     yield Finding(
         at=node,
-        message=f"after `{written}` of a drain {left} deleted, also those that a PDB protects",
+        message=f"after a drain of `{written}` {left} deleted, also pods that a PDB protects",
         strict=length > minutes * 60,
         note="`karpenter.sh/do-not-disrupt` does not keep them either",
-        help="allow for the longest job or replacement, for example `1h` or `24h`",
+        help="set it to the longest job or replacement, for example `1h` or `24h`",
     )

@@ -1,10 +1,10 @@
-r"""User data that waits, updates all packages, restarts the node or probes the network before the node joins.
+r"""User data delays the start of a node: it waits, updates all packages, restarts the node or probes the network.
 
-Pods wait for a new node, and each second of a `sleep` is a second more of it. `dnf update` takes minutes and makes
-two nodes of one image differ: images are replaced to be updated. The kubelet tries until it reaches its cluster, so
-that probes before its start find nothing out. After 15 minutes without the node Karpenter deletes the instance.
+Pods wait for a new node, so each second of a `sleep` delays them. `dnf update` takes minutes, and two nodes of one
+image then differ: update the image instead. The kubelet retries until it reaches its cluster, so a probe before its
+start has no use. If the node does not join within 15 minutes, Karpenter deletes the instance.
 
-What stands behind the call that joins the cluster delays nothing, and is not judged.
+Commands after the call that joins the cluster delay nothing, and the rule does not report them.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -42,7 +42,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"`{written}`, {first.what}, delays the start of every node",
-        also=[Also(script.places.locate(action.start, action.end), f"{action.what} too") for action in found[1:6]],
-        note="pods wait for the node, and Karpenter deletes one that has not joined after 15 minutes",
-        help="prepare it in the image, or start it in the background",
+        also=[
+            Also(script.places.locate(action.start, action.end), f"{action.what} as well") for action in found[1:6]
+        ],
+        note="pods wait for the node, and Karpenter deletes a node that does not join within 15 minutes",
+        help="do this in the image, or start it in the background",
     )

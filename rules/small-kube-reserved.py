@@ -1,9 +1,9 @@
-r"""Less memory reserved for the kubelet than it needs by EKS's own formula.
+r"""`kubeReserved` reserves less memory for the kubelet than EKS's own formula.
 
-Without settings, 255 MiB and 11 MiB for each pod are kept for the kubelet and the container runtime. `kubeReserved`
-replaces that: the `100Mi` of many examples is less than half of what the smallest node needs. Pods are then given the
-memory that the kubelet uses, and a full node kills processes or turns NotReady. What `systemReserved` keeps is
-counted, too.
+Without settings, 255 MiB plus 11 MiB for each pod are reserved for the kubelet and the container runtime.
+`kubeReserved` replaces that. Many examples use `100Mi`, less than half of what the smallest node needs. Pods then get
+memory that the kubelet uses, and a full node kills processes or becomes NotReady. The rule also counts
+`systemReserved`.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -45,8 +45,8 @@ def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Find
     if found is not None and found.reserved * times < found.default:
         yield Finding(
             at=fixes.visible_node(node),
-            message=f"{found.reserved} MiB are reserved for kubelet and system:"
+            message=f"the class reserves {found.reserved} MiB for kubelet and system:"
             f" `{found.name}` needs {found.default} MiB",
-            note="a node full of pods runs out of memory: the kernel kills processes, or the node turns NotReady",
-            help="remove memory from kubeReserved: the default grows with the pods of a type",
+            note="a node full of pods runs out of memory: the kernel kills processes, or the node becomes NotReady",
+            help="remove memory from kubeReserved: the default grows with the number of pods of a type",
         )

@@ -1,11 +1,9 @@
-r"""A volume that container images, logs and pods fill soon: 20 GiB or less, or the default one of a class with GPUs.
+r"""The volume for container images, logs and pods has 20 GiB or less, or the default size in a class with GPUs.
 
-A class whose nodes have GPUs or accelerators, with the default volume of 20 GiB for their images.
-
-Container images of CUDA, PyTorch or an inference server have 5 to 20 GiB each, and the operating system takes a part
-of the volume too. On 20 GiB the kubelet soon sees disk pressure, deletes images and evicts pods. A mapping in
-`blockDeviceMappings` makes the volume larger. With `instanceStorePolicy: RAID0`, images and pods are on the local
-disks of the types that have some, as most GPU types do.
+Container images of CUDA, PyTorch or an inference server have 5 to 20 GiB each, and the operating system uses a part
+of the volume as well. With 20 GiB the kubelet soon reports disk pressure, deletes images and evicts pods. Map a
+larger volume in `blockDeviceMappings`. With `instanceStorePolicy: RAID0`, images and pods use the local disks of the
+types that have some. Most GPU types have local disks.
 
 ```yaml bad frame=pool+class
 metadata.name: gpu
@@ -22,16 +20,16 @@ metadata.name: gpu
 spec.instanceStorePolicy: RAID0
 ```
 
-A volume of 20 GiB or less for the system, container images, logs and pods; the default one has 20 GiB.
+Volumes of 20 GiB or less are also small for nodes without GPUs.
 
-The operating system takes some of it. At 85 % in use the kubelet begins to delete images, and when 15 % are left for
-images, or 10 % for the rest, it evicts pods and keeps new ones away. A few images of 2 GiB each are enough for that
-on a node that runs many pods. Karpenter plans with the size of the volume only for pods that request
-`ephemeral-storage`. A `gp3` volume of 100 GiB costs 8 USD a month in us-east-1.
+The operating system uses some of the space. At 85 % usage the kubelet begins to delete images. When 15 % are free for
+images, or 10 % for the rest, it evicts pods and accepts no new ones. A few images of 2 GiB each are enough for that
+on a node with many pods. Karpenter considers the size of the volume only for pods that request `ephemeral-storage`. A
+`gp3` volume of 100 GiB costs 8 USD a month in us-east-1.
 
-Without `blockDeviceMappings` Karpenter maps an encrypted `gp3` volume of 20 GiB, which is enough for nodes with few
-CPUs, and few pods. `instanceStorePolicy: RAID0` puts
-images and pods on local disks, and a class with it is not judged; nor is one with further volumes.
+Without `blockDeviceMappings`, Karpenter maps an encrypted `gp3` volume of 20 GiB. This is enough for nodes with few
+CPUs and few pods. The rule does not judge a class with `instanceStorePolicy: RAID0`, which puts images and pods on
+local disks, nor a class with further volumes.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:
@@ -168,9 +166,9 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int, cpus:
     if size is not None and gib is not None and 0 < gib <= smallest * GIB:
         yield Finding(
             at=size,
-            message=f"{messages.short(str(size.value), 20)} for images, logs and pods are soon full",
+            message=f"a volume of {messages.short(str(size.value), 20)} for images, logs and pods is soon full",
             note="the kubelet deletes images from 85 % on, and evicts pods when the volume is nearly full",
-            help="give it 50 to 100 GiB, by what the images of the pods need",
+            help="use 50 to 100 GiB, depending on the images of the pods",
         )
 
 

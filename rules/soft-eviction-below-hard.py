@@ -1,10 +1,10 @@
-r"""A threshold of `evictionSoft` that is not above the one of `evictionHard`: it has no effect.
+r"""A threshold of `evictionSoft` is not above the one of `evictionHard`, so it has no effect.
 
-The kubelet warns pods at the soft threshold and gives them time; at the hard one it kills them at once. Where less
-has to be left for the soft one, the hard one always comes first, and the grace period is never given. The soft
-threshold has to be the larger of the two.
+At the soft threshold the kubelet gives pods a grace period. At the hard threshold it kills them at once. If the soft
+threshold is the smaller one, the hard one always comes first, and pods never get the grace period. The soft threshold
+must be larger.
 
-Only two percentages, or two amounts, of one signal are compared.
+The rule compares only two percentages, or two amounts, of one signal.
 
 ```yaml bad frame=class
 spec.kubelet:
@@ -42,9 +42,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if early is not None and late is not None and early[0] == late[0] and early[1] <= late[1]:
             yield Finding(
                 at=fixes.visible_node(entry.value),
-                message=f"evictionSoft `{entry.value.value}` never acts: evictionHard comes at `{other.value}`",
-                also=[Also(other, "pods are killed here, without a grace period")],
-                help="give evictionSoft the larger of the two thresholds",
+                message=f"evictionSoft `{entry.value.value}` has no effect: the kubelet reaches evictionHard "
+                f"`{other.value}` first",
+                also=[Also(other, "at this threshold the kubelet kills pods without a grace period")],
+                help="set evictionSoft to a larger threshold than evictionHard",
             )
 
 

@@ -1,10 +1,12 @@
-r"""A NodePool allows spot capacity only, and no on-demand NodePool takes the same pods.
+r"""A NodePool allows spot capacity only, and no on-demand NodePool accepts the same pods.
 
-Spot instances are cheaper and can be taken back at any time; when a region runs short of them, all types run short at
-once. Karpenter tries spot first and falls back to on-demand only where the NodePool allows both, or where another
-NodePool that the pods can use does. For work that can wait, spot alone is fine. Silent where the same folder holds a
-NodePool with the same taints and labels that may use on-demand capacity. Where such a NodePool has fewer taints or
-other labels, only pods that no node selector ties to this one fall back to it; then it is only mentioned.
+Spot instances are cheaper, but EC2 can reclaim them at any time. If a region runs short, all types run short at once.
+Karpenter tries spot first and uses on-demand only if the NodePool, or another NodePool that the pods can use, allows
+it. For work that can wait, spot alone is fine.
+
+The rule reports nothing if the same folder holds a NodePool with the same taints and labels that allows on-demand
+capacity. If such a NodePool has fewer taints or other labels, only pods without a node selector for the spot pool can
+use it. The finding is then information.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -64,10 +66,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         name = messages.short(str(fallback.name), 30)
         yield Finding(
             at=pool_requirements.values_at(spot),
-            message=f"`spot` is the only capacity type: on-demand needs a pod that may run in `{name}` too",
+            message=f"`spot` is the only capacity type: only pods that may also run in `{name}` get on-demand "
+            "capacity",
             severity="info",
-            also=[Also(fallback.name_node, "may use on-demand capacity")],
-            help="check that no node selector ties the pods to this pool, or add `on-demand`",
+            also=[Also(fallback.name_node, "allows on-demand capacity")],
+            help="check that no node selector restricts the pods to this pool, or add `on-demand`",
         )
         return
     yield Finding(

@@ -1,8 +1,8 @@
-r"""A NodePool without a taint allows spot capacity, while another one has a taint on its spot nodes.
+r"""A NodePool without a taint allows spot capacity, while another NodePool has a taint on its spot nodes.
 
-Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to ask for spot capacity. A pool next to
-it that any pod can use, and that allows spot as well, gives spot nodes to all the others: Karpenter tries spot first
-in each pool that allows it. Let that pool use on-demand capacity only, or drop the taint of the other.
+If a spot pool has a taint such as `spot=true:NoSchedule`, pods should opt in to spot capacity. If another pool
+without a taint also allows spot, all other pods get spot nodes as well, because Karpenter tries spot first in each
+pool that allows it. Let that pool use only on-demand capacity, or remove the taint from the spot pool.
 
 ```yaml bad frame=pool+pool
 spec.template.spec.requirements:
@@ -61,9 +61,10 @@ def check(pool: NodePool, context: Context) -> Findings:
             name = messages.short(str(other.name), 30)
             yield Finding(
                 at=pool_requirements.values_at(asking),
-                message=f"any pod can get a spot node here, but the spot nodes of `{name}` need a toleration",
-                also=[Also(taint.node, "pods are meant to ask for spot capacity")],
-                help="leave on-demand capacity only, or drop the other pool's taint",
+                message=f"any pod can get a spot node of this NodePool, but the spot nodes of `{name}` need a "
+                "toleration",
+                also=[Also(taint.node, "this taint means that pods opt in to spot capacity")],
+                help="allow only on-demand capacity, or remove the other pool's taint",
             )
         return
 

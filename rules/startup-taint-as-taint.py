@@ -1,11 +1,11 @@
-r"""A taint that a network or storage agent removes from a new node, in `taints` instead of `startupTaints`.
+r"""A taint that a network or storage agent removes from new nodes is in `taints` instead of `startupTaints`.
 
-Cilium and the CSI drivers of EBS, EFS and FSx remove a taint of theirs when they are ready, so that no pod starts
-before. Karpenter takes a startup taint for one that goes away, and plans the node for pods that do not tolerate it.
-The same taint in `taints` is there to stay as far as Karpenter knows: a pod without a toleration fits no node of the
-pool, and stays Pending, although it could run a minute later.
+Cilium and the CSI drivers of EBS, EFS and FSx remove a taint when they are ready, so that no pod starts before.
+Karpenter assumes that a startup taint disappears, and plans the node for pods that do not tolerate it. It assumes
+that a taint in `taints` stays. A pod without a toleration then fits no node of the pool and stays Pending, although
+it could run a minute later.
 
-The fix moves the taint. It is unsafe, for the template's hash changes and nodes are replaced.
+The fix moves the taint. It is unsafe, because the hash of the template changes and Karpenter replaces nodes.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:
@@ -58,7 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=taint.node,
             message=f"`{messages.short(str(taint.key), 40)}` belongs in `startupTaints`: {remover} removes it",
             edits=edits.if_editable(_moved, spec, taint.node),
-            note="in `taints` it keeps away every pod that does not tolerate it: they stay Pending",
+            note="in `taints` it excludes every pod that does not tolerate it: such pods stay Pending",
         )
 
 

@@ -1,12 +1,12 @@
-"""A policy of the controller asks for `aws:RequestTag` where no request carries tags: the call is always refused.
+"""A policy of the controller requires `aws:RequestTag` for calls that carry no tags, so AWS always refuses them.
 
-A key `aws:RequestTag/...` is part of a request only if the call passes tags: RunInstances, CreateFleet and
-CreateLaunchTemplate do, for what they create. TerminateInstances, DeleteLaunchTemplate and most calls about instance
-profiles pass none, so that the condition does not hold and the statement allows nothing: nodes are launched, and
-Karpenter can never delete them. For what exists already, `aws:ResourceTag/...` is the key.
+A request contains a key `aws:RequestTag/...` only if the call passes tags. RunInstances, CreateFleet and
+CreateLaunchTemplate pass tags for what they create. TerminateInstances, DeleteLaunchTemplate and most calls about
+instance profiles pass none. Then the condition is not met, and the statement allows nothing: Karpenter launches nodes
+that it can never delete. For existing resources, use `aws:ResourceTag/...`.
 
-The rule reads statements of `aws_iam_policy_document`, and policies in JSON or `jsonencode`. It is silent if another
-statement of the files grants the call without the condition.
+The rule reads statements of `aws_iam_policy_document`, and policies in JSON or `jsonencode`. It reports nothing if
+another statement of the files grants the call without the condition.
 
 ```yaml bad
 # file: karpenter.tf

@@ -1,9 +1,9 @@
-r"""A custom taint in Karpenter's domain, such as `karpenter.sh/spot`.
+r"""A custom taint uses Karpenter's domain, such as `karpenter.sh/spot`.
 
-The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. It refuses custom labels there, and
-takes such a taint as it is. It works like any other, reads as if Karpenter had set it, and is in the way when a
-release gives the key a meaning. Name taints with a domain of your own, or without one: `spot`, `team.example/spot`.
-Taints are part of the template, so that a new key replaces the pool's nodes; pods need the new toleration before.
+The domains `karpenter.sh` and `karpenter.k8s.aws` belong to Karpenter. Karpenter refuses custom labels in them, but
+accepts custom taints. Such a taint works, but it looks as if Karpenter had set it, and it conflicts if a later
+release gives the key a meaning. Use your own domain or none: `spot`, `team.example/spot`. Taints are part of the
+template, so a new key replaces the pool's nodes. Add the new toleration to the pods first.
 
 ```yaml bad frame=pool
 spec.template.spec.taints: [{key: karpenter.sh/spot, effect: NoSchedule}]
@@ -44,6 +44,6 @@ def check(pool: NodePool, context: Context) -> Findings:
         if taints.of_karpenter(domain):
             yield Finding(
                 at=taint.node.get("key") or taint.node,
-                message=f"`{messages.short(key, 40)}` is not Karpenter's, but in its domain `{domain}`",
-                help="name it with a domain of your own, or without one",
+                message=f"the custom taint `{messages.short(key, 40)}` uses Karpenter's domain `{domain}`",
+                help="use your own domain or none; add the toleration to the pods first",
             )

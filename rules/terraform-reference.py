@@ -1,12 +1,12 @@
-"""A reference of Terraform, such as `${var.cluster_name}` or `module.karpenter.node_role`, that nothing replaces.
+"""A manifest contains a Terraform reference, such as `${var.cluster_name}`, that nothing replaces.
 
-`var`, `local`, `module`, `each` and `path` exist in Terraform's own files only. A file that `templatefile` reads
-knows the names that it is given, and no others: `${cluster_name}`. envsubst and Flux replace `${CLUSTER_NAME}`, and
-leave or refuse a name with a dot. So kubectl sends the text as it stands: as a name or a label it is refused, as a
-role, a tag or an image it finds nothing. The same holds without `${}`, in a heredoc of Terraform, too: there
-`module.karpenter.node_role` is a text like any other.
+`var`, `local`, `module`, `each` and `path` exist only in Terraform's own files. A file that `templatefile` reads
+knows only the names that it gets: `${cluster_name}`. envsubst and Flux replace `${CLUSTER_NAME}`, and ignore or
+refuse a name with a dot. So kubectl sends the text unchanged. The API server refuses it as a name or a label. As a
+role, a tag or an image, it matches nothing. The same is true without `${}`, also in a heredoc of Terraform: there
+`module.karpenter.node_role` is an ordinary text.
 
-There is no edit: what fills the file in is another file, or none yet.
+There is no edit: what fills in the file is in another file or does not exist yet.
 
 ```yaml bad frame=class
 spec.role: ${var.node_role}
@@ -76,7 +76,7 @@ def check(obj: Object, context: Context) -> Findings:
     where = "without `${}`" if is_terraform else "in this file"
     yield Finding(
         at=first,
-        message=f"`{written}` is Terraform's, and nothing replaces it {where}",
+        message=f"`{written}` is a Terraform reference, and nothing replaces it {where}",
         also=[Also(place, "another one") for place in places[1 : SEVERAL + 1]],
         note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
         help=f"write `${{{written}}}`" if is_terraform else HELP,
@@ -98,7 +98,7 @@ def _ways(places: list[Span], terraform: bool) -> list[Suggestion]:
     if terraform:
         return [Suggestion("write them in `${}`", changes)]
     shown = ", ".join(dict.fromkeys(f"`{change.text}`" for change in changes[:3]))
-    return [Suggestion(f"write {shown}, to be given with `templatefile` or envsubst", changes)]
+    return [Suggestion(f"write {shown}, and pass it with `templatefile` or envsubst", changes)]
 
 
 def _places(obj: Object, context: Context) -> Iterator[Span]:

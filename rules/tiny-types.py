@@ -1,13 +1,11 @@
-r"""Sizes such as `nano` and `micro`, listed or allowed by the requirements: a node has room for four pods.
+r"""A NodePool lists or allows sizes such as `nano` and `micro`, whose nodes have room for four pods.
 
-Sizes such as `nano` and `micro` in a list: a node has room for four pods, and daemonsets take most of it.
+The network interfaces of these types have few pod addresses, and little memory is free (74 MiB on a `t3.nano`). The
+VPC CNI, kube-proxy and the CSI driver already need three pods on every node. Karpenter counts the DaemonSets and
+skips a type without room for more, so the value has no effect. If one pod fits, Karpenter starts a node for it alone.
+The rule reports nothing if the class sets `maxPods`.
 
-The network interfaces of these types carry two pod addresses and little memory is left (74 MiB on a `t3.nano`). The
-VPC CNI, kube-proxy and the CSI driver are three pods on every node. Karpenter counts the daemonsets and passes over
-a type that has no room left, so that the value does nothing; where one pod fits, a node is started for it alone.
-Silent where the class sets `maxPods`.
-
-The fix takes the values out. It is unsafe, for nodes of that size that run are replaced.
+The fix removes the values. It is unsafe because Karpenter replaces running nodes of these sizes.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -22,14 +20,14 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: In, values: [nano, micro, medium, large]}
 ```
 
-Requirements that leave sizes such as `nano` and `micro`, whose nodes have room for four pods.
+The strict profile also reports requirements that allow such sizes without listing them.
 
-Daemonsets take most of that room. Karpenter launches the cheapest type on which the waiting pods and the daemonsets
-fit: for one small pod that is a small node, and the next pod gets another. A lower bound on CPUs or memory gives
-nodes that are worth their daemonsets.
+Karpenter launches the cheapest type on which the waiting pods and the DaemonSets fit. For one small pod that is a
+small node, and the next pod gets another one. With a lower bound on CPUs or memory, a node has enough room for its
+DaemonSets and pods.
 
-Sizes and types of a list that have 2 GiB of memory, such as `small` of the `t` types, are reported as well: system
-and kubelet keep a third of it. Silent where the class sets `maxPods`. These are shown by the strict profile.
+It also reports listed sizes and types with 2 GiB of memory, such as `small` of the `t` types, because system and
+kubelet use a third of it.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -146,12 +144,12 @@ def _finding(
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(
         at=fixes.visible_node(tiny[0].node),
-        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {most} pods, daemonsets included",
+        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {most} pods, DaemonSets included",
         edits=edits.if_editable(fixes.take_out, item.at, texts)
         if isinstance(item.at, RequirementLine) and not all
         else [],
         covers=[value.node for value in tiny],
-        help="start at `medium`" if not all else "use larger types: daemonsets need room as well",
+        help="use `medium` or larger" if not all else "use larger types: DaemonSets need room as well",
     )
 
 
@@ -182,14 +180,12 @@ def _listed(
         if small:
             texts = [str(value.text) for value in small]
             most = max(_memory(item.key, text, resolution, few, little) for text in texts)
-            names = ", ".join(f"`{text}`" for text in texts[:3]) + (
-                f" and {len(texts) - 3} more" if texts[3:] else ""
-            )
+            names = messages.list_first([f"`{text}`" for text in texts], 3)
             yield Finding(
                 at=fixes.visible_node(small[0].node),
-                message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, daemonsets included",
+                message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, DaemonSets included",
                 covers=[value.node for value in small],
-                help="use larger types: what daemonsets take is the same on each node",
+                help="use larger types: DaemonSets need the same room on each node",
             )
 
 
@@ -216,6 +212,6 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Finding
     shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
-        message=f"a node may be a type that runs {most} pods, daemonsets included: {shown}",
+        message=f"the NodePool allows types that run only {most} pods, DaemonSets included: {shown}",
         help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
     )

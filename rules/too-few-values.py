@@ -1,8 +1,8 @@
-r"""A `minValues` that the allowed instance types can never meet, so that nothing is launched.
+r"""The allowed instance types can never meet a `minValues`, so Karpenter launches nothing.
 
-Karpenter counts the distinct values of the key among all instance types that meet the pool's requirements. Where
-there are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` for
-them (since 1.6.0): where the values of its chart say so, the finding is information. The API server only compares
+Karpenter counts the different values of the key among all instance types that meet the pool's requirements. If there
+are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` (since
+1.6.0). If the values of its chart set that policy, the finding is information. The API server only compares
 `minValues` with the length of the list.
 
 ```yaml bad frame=pool
@@ -73,18 +73,19 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not any(line.min_values for line in pool.requirements):
         return
     if pool.partial:
-        yield Skip(pool.name_node, "the NodePool is a part: its values are known only after rendering")
+        yield Skip(pool.name_node, "the NodePool is only a fragment: its values are known after rendering")
         return
     for finding in _too_few(pool, context.resolution(pool)):
         settings = context.settings(pool)
         policy = settings.setting("MIN_VALUES_POLICY")
         if policy is None and settings.has_gaps:
             yield Skip(
-                finding.at, "the values of the controller's chart, and so its policy for minValues, are not all known"
+                finding.at,
+                "the values of the controller's chart are not all known, so its policy for minValues is not known",
             )
             return
         if policy == "BestEffort":
-            note = "the controller's policy is BestEffort: it launches with as many values as there are"
+            note = "the controller's policy is BestEffort: it also launches with fewer values"
             finding = finding._replace(severity="info", note=note)
         yield finding
 
@@ -120,8 +121,8 @@ def _finding(line: RequirementLine, key: str, wanted: int, have: int | None, cov
     count = "1 value" if have == 1 else f"{have} values"
     least = line.node.get("minValues")
     offers = [
-        (f"ask for {count}", edits.if_editable(edits.set_value, least, have) if least is not None and have else []),
-        ("drop minValues", edits.if_editable(edits.remove, least) if least is not None else []),
+        (f"require {count}", edits.if_editable(edits.set_value, least, have) if least is not None and have else []),
+        ("remove minValues", edits.if_editable(edits.remove, least) if least is not None else []),
     ]
     return Finding(
         at=line.node.get("minValues") or line.node,

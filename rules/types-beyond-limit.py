@@ -1,11 +1,9 @@
-r"""Instance types that are larger than a limit of the pool: Karpenter never launches them.
+r"""A limit of the pool excludes listed or allowed instance types, because they are larger than the limit.
 
-A listed value whose instance types are all larger than a limit of the pool: none of them is ever launched.
-
-Before it launches a node, Karpenter passes over each type that has more of a resource than the limits leave. A type
-with more CPUs than `limits.cpu` does not fit the emptiest pool. Where all types of a value are such, the value is
-there for nothing, and pods that need so large a node stay Pending. Where families and sizes are listed, a type that
-the two lists name and a limit keeps out is mentioned.
+Before a launch, Karpenter skips each type that has more of a resource than the limits allow. A type with more CPUs
+than `limits.cpu` does not fit even an empty pool. If all types of a listed value are too large, the value has no
+effect, and pods that need such a large node stay Pending. If families and sizes are listed, the finding mentions a
+type of both lists that a limit excludes.
 
 ```yaml bad frame=pool
 spec.limits:
@@ -24,12 +22,11 @@ spec.template.spec.requirements:
   - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-A limit that keeps out half or more of the instance types which the requirements allow, or a listed one.
+The strict profile also reports a limit that excludes half or more of the allowed instance types.
 
-A type that has more of a resource than the limit can never be launched, however empty the pool is. That may be meant;
-then a requirement says it better, for it shows in events and in `nodelint explain`. Where it is not meant, larger
-pods stay Pending. Karpenter also reckons with the largest type that still fits when it plans several nodes at once,
-so that a limit of about that size lets it start nodes one by one.
+If you want that, a requirement is clearer, because events and `nodelint explain` show it. If you do not want it,
+larger pods stay Pending. Karpenter also computes with the largest type that fits when it plans several nodes at once,
+so a limit of about that size makes it start nodes one by one.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -133,7 +130,7 @@ def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.R
         severity="info",
         covers=[limit.at.node],
         also=[Also(limit.at.node, f"`{resolve.largest(limit.resource, types, resolution)[0]}` has more")],
-        help="raise the limit, or take the size out",
+        help="raise the limit, or remove the size",
     )
 
 

@@ -1,8 +1,8 @@
-r"""A root volume of the type `st1` or `sc1`, which EC2 does not boot from.
+r"""The root volume has the type `st1` or `sc1`, and EC2 cannot boot from it.
 
-Throughput-optimized and cold volumes are made for large, sequential reads, and cannot be boot volumes: each launch of
-the class is refused. `gp3` is the cheapest type that boots. Bottlerocket's data volume, which is not the root, may be
-of these types.
+Throughput-optimized and cold volumes are for large, sequential reads and cannot be boot volumes. EC2 refuses each
+launch of the class. `gp3` is the cheapest type that boots. Bottlerocket's data volume, which is not the root, may
+have these types.
 
 The fix writes `gp3`.
 
@@ -48,6 +48,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             continue
         yield Finding(
             at=kind,
-            message=f"EC2 cannot boot from a volume of type `{kind.value}`: no node launches",
+            message=f"EC2 cannot boot from a root volume of type `{kind.value}`: no node launches",
             edits=edits.if_editable(edits.set_value, kind, "gp3"),
         )

@@ -1,16 +1,16 @@
-r"""Before Karpenter 1.4.0, the wrong image of an alias can be recorded for a node, and its real memory never is.
+r"""Karpenter before 1.4.0 can record the wrong image for a node, and then never learns the real memory of the node.
 
 An alias such as `bottlerocket@v1.36.0` stands for several images: with and without GPU support, for both
-architectures. When a node has joined, Karpenter 1.1 to 1.3 wants to remember how much memory its type really has with
-its image. It looks for the image by the requirements that the node was asked for with, and takes the first one that
-they do not rule out: where the pool says nothing about GPUs, that can be the GPU image. The node's own image is then
-counted as outdated, nothing is remembered, and Karpenter goes on launching nodes that are too small for the pod that
-waits for one. (1.0 remembers nothing at all; there the rule only reports what the upgrade brings.)
+architectures. When a node has joined, Karpenter 1.1 to 1.3 records how much memory its type really has with its
+image. It looks up the image by the requirements of the NodeClaim and uses the first one that they do not exclude. If
+the pool says nothing about GPUs, that can be the GPU image. Karpenter then treats the real image as outdated and
+records nothing. It keeps launching nodes that are too small for the waiting pod. (1.0 records nothing at all. For
+1.0, the rule only reports what the upgrade brings.)
 
-1.4.0 looks by the node's own labels. Until then the requirements that the fix adds make the match unique. It is safe
-where they take no instance type away; else running nodes of those types would be replaced, and it is unsafe. A pool
-that names both architectures, or types of both, keeps them: there, only a pool for each of them (or 1.4.0) makes the
-match unique. A pool that has a requirement about GPUs, or asks for accelerators, is taken to know what it does.
+1.4.0 uses the labels of the node. Until then, the requirements that the fix adds make the match unique. The fix is
+safe if they exclude no instance type. Otherwise it is unsafe, because Karpenter replaces running nodes of those
+types. If a pool names both architectures, or types of both, use one pool for each, or 1.4.0. The rule does not report
+pools that have a requirement about GPUs or that require accelerators.
 
 ```yaml bad frame=pool+class karpenter=1.3.3
 spec.template.spec.nodeClassRef:
@@ -77,17 +77,19 @@ GENERATION = "karpenter.k8s.aws/instance-generation"
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     image_set, by_image = resolution.images, resolution.types_by_image
-    taken = [index for index, types in enumerate(by_image) if types & resolution.ambiguous]
+    taken = [index for index, types in enumerate(by_image) if types & resolution.image_mixups.types]
     if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
         return
     unsure = fixes.doubts(
         resolution, (keys.ARCH, keys.INSTANCE_TYPE, keys.FAMILY, keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
     )
     if unsure:
-        yield unsure[0].skip(f"whether nodes match one image of `{image_set.alias.family}` only: ")
+        yield unsure[0].skip(f"whether nodes match only one image of `{image_set.alias.family}`: ")
         return
     main = max(taken, key=lambda index: len(by_image[index]))
-    matching = [image_set.images[index] for index in (main, *(i for i in resolution.loose if i != main))]
+    matching = [
+        image_set.images[index] for index in (main, *(i for i in resolution.image_mixups.possible if i != main))
+    ]
     known = not fixes.doubts(resolution)
     matches = f"`{_example(resolution, by_image[main])}` matches" if known else "the types of this pool match"
     release = releases.fixed_for(DEFECT, context.karpenter)
@@ -145,7 +147,7 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
 
     Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
     """
-    wanted = resolution.requirements_for(main)
+    wanted = resolution.image_mixups.requirements_for(main)
     if wanted is None:
         mixed = all(
             resolution.catalog.having(key) & resolution.types_by_image[main]

@@ -1,14 +1,14 @@
-r"""A volume of `blockDeviceMappings` that does not say `encrypted: true`.
+r"""A volume of `blockDeviceMappings` does not set `encrypted: true`.
 
-Without `blockDeviceMappings` Karpenter gives nodes encrypted volumes, except those of a class of the family `Custom`,
-which get what the image says. A mapping replaces them, and what it does not say is EC2's own default: no encryption,
-unless the account encrypts new volumes in the region by itself. Images, logs, `emptyDir` volumes and Secrets that
-pods have mounted from disk then lie in plain on the volume and in its snapshots.
+Without `blockDeviceMappings`, Karpenter gives nodes encrypted volumes. (For the family `Custom`, the image decides.)
+Your own mapping replaces them. If it does not set `encrypted`, the volume is not encrypted, unless the account
+encrypts new volumes in the region by default. Then images, logs, `emptyDir` volumes and Secrets that pods have
+mounted are readable on the volume and in its snapshots.
 
-`nodelint refresh` asks the account whether it does: volumes are then left alone, or reported as a warning.
+If `nodelint refresh` has asked the account for its default, the rule reports nothing or a warning accordingly.
 
-A volume with a `snapshotID` is as encrypted as the snapshot, and is not judged. The change replaces the nodes of the
-class.
+The rule does not judge a volume with a `snapshotID`, which is encrypted if its snapshot is. If you change the
+setting, Karpenter replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:
@@ -39,10 +39,10 @@ from nodelint.api import (
     selectors,
 )
 
-PLAIN = "the account does not encrypt new volumes by default in this region"
-UNSET = "EC2 encrypts it only where the account encrypts new volumes by default, in this region"
+PLAIN = "the account does not encrypt new volumes in this region by default"
+UNSET = "EC2 encrypts it only if the account encrypts new volumes in this region by default"
 REFUSED = 'EC2 answers "the parameter KmsKeyId requires the parameter Encrypted to be set"'
-HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set it"
+HINT = "Karpenter encrypts its default volumes; your own mapping must set it"
 
 
 @rule(
@@ -71,7 +71,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             f"`{messages.short(str(device.value))}`" if device is not None and device.value is not UNKNOWN else "it"
         )
         encrypted, key = ebs.get("encrypted"), ebs.get("kmsKeyID")
-        also = [Also(key, "EC2 takes a key with `encrypted: true` only")] if key is not None else []
+        also = [Also(key, "EC2 accepts a key only with `encrypted: true`")] if key is not None else []
         refused = key is not None and key.value not in (None, "", UNKNOWN)
         if encrypted is not None and encrypted.value is False:
             yield Finding(

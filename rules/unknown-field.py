@@ -1,9 +1,9 @@
-r"""A field that no release of Karpenter has, or that is in the wrong place.
+r"""A field does not exist in any release of Karpenter, or it is in the wrong place.
 
-`kubectl apply` validates strictly and refuses it; other clients drop it silently, and what it was to say never
-happens. nodelint names the field that was probably meant and writes it where only the spelling is off. What v1
-moved, `expireAfter` and `kubelet` of a NodePool, goes to its new home. The fix is unsafe where the API server may
-have taken the object without the field, and Karpenter would replace its nodes once the field counts.
+`kubectl apply` validates strictly and refuses the object. Other clients silently drop the field. nodelint names the
+field that was probably meant, and fixes the name if only the spelling is wrong. It moves fields that v1 moved, such
+as `expireAfter` and `kubelet` of a NodePool. If the API server may have accepted the object without the field, the
+fix is unsafe: with the corrected field, Karpenter replaces nodes.
 
 ```yaml bad frame=pool
 spec.template.spec.expiresAfter: 720h # a month
@@ -16,7 +16,7 @@ spec.disruption:
   expireAfter: 720h # a month
 ```
 
-A taint has no `operator`: that is a field of the tolerations of pods.
+A taint has no `operator`, which is a field of a pod's tolerations.
 
 ```yaml bad frame=pool
 spec.template.spec.taints:
@@ -25,9 +25,9 @@ spec.template.spec.taints:
     effect: NoSchedule
 ```
 
-A NodeClass of EKS Auto Mode has few of the fields of an EC2NodeClass: the finding says what takes the place of one.
-AWS adds fields to it, and no release tells when: one that is close to none is a warning, with the day up to which
-fields are known.
+A NodeClass of EKS Auto Mode has few of the fields of an EC2NodeClass. The finding names the field to use instead. AWS
+adds fields without a release number. If an unknown field resembles no known one, the finding is a warning with the
+date of the known fields.
 
 ```yaml bad frame=node-class
 spec.userData: "#!/bin/bash"
@@ -37,7 +37,7 @@ spec.userData: "#!/bin/bash"
 spec.userData: null
 ```
 
-What stood in a Provisioner becomes what v1 has:
+The fix converts fields of a Provisioner to v1:
 
 ```yaml bad frame=pool
 spec.ttlSecondsAfterEmpty: 30
@@ -121,7 +121,7 @@ def _may_be_newer(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
     is_like_none = problem.message.startswith(f"`{problem.node.text}` is not a known field of ")
     if not isinstance(obj, manifest.AutoModeClass) or not is_like_none:
         return None
-    return f"drop it, unless AWS has added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
+    return f"remove it, unless AWS added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
@@ -141,7 +141,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
         alone = parent is None or len(parent.entries) == 1
         return remedies.drop_refused(obj, problem.node, judge if alone else None)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
-    ways = [(f"drop it here: {problem.belongs}.{name} is set", drop)]
+    ways = [(f"remove it: {problem.belongs}.{name} is already set", drop)]
     if here is not None and drop and isinstance(here.value, str) and here.value != there.value:
         value = remedies.duration_meant(here.value) or here.value
         moved = edits.if_editable(edits.set_value, there, value)
@@ -163,8 +163,8 @@ def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | No
         return None
     if releases.has_defect("pending-images", context.karpenter):
         release = releases.fixed_for("pending-images", context.karpenter)
-        return f"drop it, and upgrade to Karpenter {release}, which takes available images only"
-    return f"drop it: Karpenter {context.karpenter} takes available images only"
+        return f"remove it, and upgrade to Karpenter {release}, which uses only available images"
+    return f"remove it: Karpenter {context.karpenter} uses only available images"
 
 
 def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> bool:
@@ -320,7 +320,7 @@ def _types_as_requirement(spec: Node, field: Node) -> list[tuple[str, list[Edit]
     names, requirements = spec.get(str(field.value)), spec.get("requirements")
     items = names.items if names is not None else []
     types = [item.value for item in items if isinstance(item.value, str)]
-    ways = [(f"drop `{field.value}`", dropped)]
+    ways = [(f"remove `{field.value}`", dropped)]
     if not dropped or not types or len(types) != len(items) or requirements is None or requirements.style == "flow":
         return ways
     item = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}
@@ -340,7 +340,7 @@ def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
         for entry in labels
         if entry.name and isinstance(entry.value.value, str)
     ]
-    ways = [("drop `nodeSelector`", dropped)]
+    ways = [("remove `nodeSelector`", dropped)]
     if not dropped or not items or len(items) != len(labels) or requirements is None or requirements.style == "flow":
         return ways
     added = edits.if_editable(edits.insert_items, requirements, len(requirements.items), items)

@@ -1,15 +1,15 @@
-r"""A key that is meant as one of Karpenter's labels and is not one: no instance type has it.
+r"""A key looks like one of Karpenter's labels but is not one, so no instance type has it.
 
-In the domain `karpenter.k8s.aws` the API server refuses it. Elsewhere it is taken silently as a label of your
-own: `node.kubernetes.io/instance-category In [m]` narrows nothing, it only puts that label on every node. Labels
-of EKS Auto Mode (`eks.amazonaws.com/instance-category`) mean nothing to a self-managed Karpenter either. Keys in
-a domain of your own are left in peace, and so are bare names, unless their values are those of a well-known
-label. In `spec.template.metadata.labels` such a key may be meant as it is: there it is a warning, and none where
-the pool asks for the well-known label too.
+In the domain `karpenter.k8s.aws`, the API server refuses the key. In other domains, Karpenter silently treats it as a
+custom label: `node.kubernetes.io/instance-category In [m]` excludes nothing, it only puts the label on every node.
+Labels of EKS Auto Mode (`eks.amazonaws.com/instance-category`) mean nothing to self-managed Karpenter. The rule
+ignores keys in your own domain. It ignores keys without a domain, unless their values are those of a well-known
+label. A key in `spec.template.metadata.labels` is a warning, because it may be intended. If the pool also has a
+requirement on the well-known label, there is no finding.
 
-`eks.amazonaws.com/capacityType` is a label that EKS puts on the nodes of its node groups. Karpenter takes it too, and
-writes it on nodes whatever it launches. That is of use to pods that select it, and true only where
-`karpenter.sh/capacity-type` leaves nothing else.
+EKS puts `eks.amazonaws.com/capacityType` on the nodes of its node groups. Karpenter accepts it as a custom label and
+writes it on nodes whatever it launches. It is useful for pods that select it, but it is correct only if
+`karpenter.sh/capacity-type` allows no other value.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -100,7 +100,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
             note="the API server refuses this key"
             if refused
-            else "Karpenter takes it for a label of your own, which excludes no instance type",
+            else "Karpenter treats it as a custom label, which excludes no instance type",
             suggestions=[] if fixed else _ways(item, near.key, renamed, other is not None),
         )
     yield from _check_node_group_label(pool, items, context)
@@ -122,7 +122,7 @@ def _check_node_group_label(
             written = ", ".join(item.texts)
             yield Finding(
                 at=item.key_node,
-                message=f"a label of EKS's node groups: nodes get `{written}` on it, and may be {others[0]}",
+                message=f"this label belongs to EKS node groups: nodes get it as `{written}`, but can be {others[0]}",
                 severity="warning",
                 help=f"require `{keys.CAPACITY_TYPE}`: only this label decides what Karpenter launches",
             )
@@ -132,7 +132,7 @@ def _ways(item: pool_requirements.PoolRequirement, key: str, renamed: list[Edit]
     """The key that was probably meant; where there is a line of it, or that is a guess, doing without this one."""
     gone = edits.if_editable(edits.remove, item.key_node if item.is_label else item.node)
     return remedies.list_suggestions(
-        [("" if repeats else f"write `{key}`", [] if repeats else renamed), ("drop it", gone)]
+        [("" if repeats else f"write `{key}`", [] if repeats else renamed), ("remove it", gone)]
     )
 
 
@@ -144,9 +144,9 @@ def _a_value_of(item: pool_requirements.PoolRequirement, key: str, context: Cont
 def _message(written: str, near: str) -> str:
     if written.startswith("eks.amazonaws.com/"):
         return messages.first_fitting(
-            f"`{written}` is of EKS Auto Mode's domain, Karpenter's label is `{near}`",
-            f"`{messages.short(written, 40)}`: use `{near}`, the domain is EKS Auto Mode's",
-            f"the domain is EKS Auto Mode's, Karpenter's label is `{near}`",
+            f"`{written}` belongs to EKS Auto Mode; Karpenter's label is `{near}`",
+            f"`{messages.short(written, 40)}`: use `{near}`, the domain belongs to EKS Auto Mode",
+            f"the domain belongs to EKS Auto Mode; Karpenter's label is `{near}`",
         )
     return messages.first_fitting(
         f"`{written}` is not a label of instance types, did you mean `{near}`?",

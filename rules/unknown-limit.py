@@ -1,7 +1,7 @@
-r"""A key of `spec.limits` that names no resource of a node, so that it limits nothing.
+r"""A key of `spec.limits` is not a resource of a node, so it limits nothing.
 
-Karpenter compares each limit with the resource of that very name. CPUs are `cpu`, GPUs of NVIDIA `nvidia.com/gpu`.
-The API server takes any name, and a limit whose resource no node has is never reached.
+Karpenter compares each limit with the resource of exactly this name. CPUs are `cpu`, NVIDIA GPUs are
+`nvidia.com/gpu`. The API server accepts any name. If no node has the resource, Karpenter never reaches the limit.
 
 ```yaml bad frame=pool
 spec.limits:
@@ -62,7 +62,7 @@ def _ways(pool: NodePool, limit: resolve.Limit, limits: list[resolve.Limit]) -> 
     if spec is None or block is None:
         return []
     gone = edits.if_editable(edits.remove, block if len(limits) == 1 else value)
-    ways = [(f"drop `{messages.short(name, 30)}`", gone)]
+    ways = [(f"remove `{messages.short(name, 30)}`", gone)]
     if name in _FIELDS and spec.get(name) is None and isinstance(value.value, int):
         fields, rest = edits.plain_fields(spec), edits.plain_fields(block)
         del fields["limits"], rest[name]

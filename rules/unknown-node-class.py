@@ -1,8 +1,8 @@
-r"""A NodePool points to an EC2NodeClass, or a NodeClass of EKS Auto Mode, that is not there, although others are.
+r"""A NodePool points to an EC2NodeClass, or to a NodeClass of EKS Auto Mode, that no file defines.
 
-The pool stays `NodeClassReady: False` and launches nothing. nodelint looks through everything that it was asked to
-check and through the rest of the repository; where no class of the kind is found at all, classes are kept elsewhere,
-and it says nothing. `default` is the class that AWS makes in EKS Auto Mode: it is always there.
+The pool stays at `NodeClassReady: False` and launches nothing. nodelint searches all files of the run and the rest of
+the repository. If it finds no class of the kind at all, it reports nothing, because the classes are probably
+elsewhere. In EKS Auto Mode AWS creates the class `default`, so it always exists.
 
 ```yaml bad frame=pool+class
 spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: defualt}
@@ -46,7 +46,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     near = near or [name for name in sorted(names) if sorted(name) == sorted(ref.name)]  # letters that changed places
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
-        message = f"the files that were read define no {kind} `{ref.name}`"
+        message = f"the files of this run define no {kind} `{ref.name}`"
         ways = [
             (f"use `{name}`", edits.if_editable(edits.set_value, node, name))
             for name in (sorted(names) if len(names) <= MOST_CLASSES else ())

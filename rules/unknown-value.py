@@ -1,15 +1,15 @@
-r"""A value of a well-known label that no instance type, or no offer of one, has: it can never match.
+r"""A well-known label has a value that no instance type and no offering has, so it never matches.
 
-Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list together with
-values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
-retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
-family of the newest generation or a size of the last two, which may be newer than what nodelint knows). While the
-catalogue is older than 60 days, a size such as `112xlarge` and a family of a category that it does not have are a
-warning, too. A `NotIn` of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an
-error wherever it stands: the controller never marks the NodePool ready.
+Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. If a list also has values
+that exist, such a value has no effect. This is a warning, because the value may be for a future or a retired type. If
+a list has only such values, the NodePool has no instance type. This is an error. For a family of the newest
+generation, or a size of the last two generations, it is a warning, because nodelint may not know it yet. If the
+catalogue is older than 60 days, a size such as `112xlarge` and a family of an unknown category are warnings as well.
+A `NotIn` of such a value excludes nothing. A text that is not a valid label value, such as `c7i flex`, is always an
+error: the NodePool never becomes ready.
 
-Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
-are not known offline; they are judged by their form alone.
+Families, sizes and types come from the bundled catalogue. The message names its date. nodelint does not know zones
+and regions offline, and checks only their form.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -128,7 +128,7 @@ def _finding(
     if mac:
         hint = "Karpenter never launches mac instances: it asks EC2 for x86_64 and arm64 only"
     elif refused and not wholly:
-        hint = "it is not a valid label value: the NodePool never becomes ready"
+        hint = "the value is not a valid label value: the NodePool never becomes ready"
     elif first is not None:
         hint = f"it needs Karpenter {first}"
     elif near is None and (form := labels.form_of(item.key)) is not None:
@@ -136,9 +136,9 @@ def _finding(
     elif near is None and not item.is_label and (few := _few_values(item, context)):
         hint = few
     elif unit is not None:
-        hint = f"{labels.name_of(item.key)} counts in {unit}"
+        hint = f"{labels.name_of(item.key)} is in {unit}"
     elif near is None and not (wholly or is_open or item.is_label):
-        hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
+        hint = "they have no effect: remove them" if others else "it has no effect: remove it"
     ways = _suggest_removal(item) if wholly else _drop_values(item, [value, *others])
     shown = text if text.strip() == near else messages.short(text, 20)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
@@ -147,7 +147,7 @@ def _finding(
         message=_say_known(_message(item, shown, near, others), is_open),
         severity="error" if (wholly and not newer) or refused else "warning",
         edits=changes,
-        also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
+        also=[Also(value.node, "this value does not exist either") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         note=_tell_date(context, is_open) if growing else None,
@@ -172,7 +172,7 @@ def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> st
 
 def _tell_date(context: Context, is_open: bool) -> str:
     """Up to which day the types are known, of whose names AWS adds more."""
-    open_end = "whether AWS has added it since is not known: " if is_open else ""
+    open_end = "nodelint does not know whether AWS has added it since: " if is_open else ""
     known = (
         f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
     )
@@ -186,7 +186,7 @@ def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manif
     if len(values) == len(item.values):
         return _suggest_removal(item)
     gone = edits.if_editable(edits.remove_all, [value.node for value in values])
-    named = f"drop `{values[0].text}`" if len(values) == 1 else f"drop the {len(values)} values"
+    named = f"remove `{values[0].text}`" if len(values) == 1 else f"remove the {len(values)} values"
     return [Suggestion(named, gone)] if gone else []
 
 
@@ -194,7 +194,7 @@ def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion
     """A requirement that no type meets, taken out."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []
-    return [Suggestion("drop the requirement", changes)] if changes else []
+    return [Suggestion("remove the requirement", changes)] if changes else []
 
 
 def _message(
@@ -203,7 +203,7 @@ def _message(
     near: str | None,
     others: Sequence[manifest.Value],
 ) -> str:
-    """What no type has, with what was probably meant."""
+    """Return the message that no type has a value, with the value that was probably meant."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
     if near is not None and text.strip() == near and text != near:
@@ -222,7 +222,9 @@ def _message(
 
 
 def _split(item: pool_requirements.PoolRequirement, text: str, context: Context) -> list[Edit]:
-    """Several values that are written as one, `c,m,r`, as values of their own; none unless types may have each."""
+    """Return edits that write values which stand in one text, `c,m,r`, as values of their own. There are none unless
+    types may have each value.
+    """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 1 or not all(parts) or labels.slips_among(item.key, parts, context.catalog):
         return []

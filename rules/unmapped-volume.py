@@ -1,13 +1,13 @@
-r"""A volume of the image that `blockDeviceMappings` leaves out: size and encryption are those of the image.
+r"""`blockDeviceMappings` does not map a volume of the image, so the image decides its size and encryption.
 
-Karpenter has mappings of its own for each image family, with encrypted volumes. A list in the class takes the place
-of all of them. A device that the list does not name keeps the mapping of the image: its size and volume type, and no
-encryption unless the account encrypts by default. On Bottlerocket it is mostly the system's volume `/dev/xvda` that
-is forgotten next to `/dev/xvdb`.
+Karpenter has its own mappings with encrypted volumes for each image family. A list in the class replaces all of them.
+A device that the list does not name keeps the mapping of the image: its size, its volume type, and no encryption
+unless the account encrypts by default. On Bottlerocket, a class often maps `/dev/xvdb` but not the system's volume
+`/dev/xvda`.
 
-The family `Custom` has no mappings of its own: a class without a list takes what the image says.
+For the family `Custom`, Karpenter has no mappings: if the class has no list, the image decides.
 
-The fix maps the device as Karpenter does by default. It replaces the nodes of the class.
+The fix maps the device as Karpenter does by default. Karpenter then replaces the nodes of the class.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms:
@@ -59,8 +59,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if field is not None and node_class.ami_family == "Custom" and mappings is None:
             yield Finding(
                 at=field,
-                message="the family Custom maps no volumes: size and encryption are those of the image",
-                note="for other families Karpenter maps an encrypted volume",
+                message="Karpenter maps no volumes for the family Custom: the image decides size and encryption",
+                note="for other families, Karpenter maps an encrypted volume",
                 help="map the root device of the image in `blockDeviceMappings`, with `encrypted: true`",
             )
         return
@@ -79,5 +79,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         message=f"`{root}`, the system's volume of {family}, is not mapped: the image decides size and encryption",
         edits=edits.if_editable(edits.insert_items, mappings, 0, [volume]),
         note="AWS publishes its images unencrypted; Karpenter's own mappings, which this list replaces, encrypt them",
-        help=f"map `{root}` too, with `encrypted: true`",
+        help=f"also map `{root}`, with `encrypted: true`",
     )

@@ -1,14 +1,14 @@
-r"""Values that exist, and that can never match together with the other requirements of the NodePool.
+r"""A NodePool lists values that exist, but that never match together with its other requirements.
 
-Every requirement has to hold at once. `t` in `instance-category` together with `instance-generation In 5, 6, 7`
-matches nothing: types of `t` are of generations 1 to 4 and 8. `c7g` is arm64 and matches nothing together with
-`kubernetes.io/arch In [amd64]`. The pool works with the values that are left, and reads as if it had more to choose
-from than it has. `reserved` is such a value where the class selects no capacity reservation.
+An instance type must meet every requirement. `t` in `instance-category` together with
+`instance-generation In 5, 6, 7` matches nothing, because `t` types have the generations 1 to 4 and 8. `c7g` is arm64
+and matches nothing together with `kubernetes.io/arch In [amd64]`. The pool works with the other values, but seems to
+have more choice than it has. `reserved` matches nothing if the class selects no capacity reservation.
 
-A type that AWS knows and the catalogue of nodelint does not have yet counts: a value that it may have is no finding.
-The finding names the requirement that rules the values out. Where another rule reports a requirement that no
-instance type meets (`c5` in `instance-category`), the others are compared with one another. The fix takes the values
-out of the list; it is unsafe only because the other requirement may be the one that is wrong.
+The finding names the requirement that excludes the values. If nodelint knows a type only from AWS and not from its
+catalogue, it does not report a value that the type may have. If another rule reports a requirement that no type meets
+(`c5` in `instance-category`), this rule compares only the others. The fix removes the values from the list. It is
+unsafe, because the other requirement may be the wrong one.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -198,8 +198,8 @@ def _finding(
         company = f" together with `{messages.short(shown, 40)}`"
     elif not types & resolution.alive:
         company = " in EKS Auto Mode" if resolution.pool.provider == "auto-mode" else " with this class"
-    few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
-    subject = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
+    names = [f"`{value.text}`" for value in dead]
+    few, subject = messages.list_first(names, 3), messages.list_first(names, 1)
     return Finding(
         at=fixes.visible_node(dead[0].node),
         message=messages.first_fitting(

@@ -1,13 +1,13 @@
-r"""A NodeOverlay that selects no instance type of any NodePool, or names a value that no instance type has.
+r"""A NodeOverlay selects no instance type of any NodePool, or has a value that no instance type has.
 
-Karpenter accepts such an overlay and marks it as valid; it changes no price and no capacity. An overlay sees of a
-NodePool its name (`karpenter.sh/nodepool`) and the labels of `spec.template.metadata.labels`: a label that stands
-among the pool's requirements alone is not seen, and neither is one that a node gets in another way. All other keys
-are labels of instance types and of their offers.
+Karpenter accepts such an overlay and marks it as valid, but it changes no price and no capacity. Of a NodePool, an
+overlay sees the name (`karpenter.sh/nodepool`) and the labels of `spec.template.metadata.labels`. It does not see a
+label that is only in the pool's requirements, nor a label that a node gets in another way. All other keys are labels
+of instance types and their offerings.
 
-NodePools count that are built for the same cluster, else those of the nearest folder around the file. Where no pool
-is among the files, or one of them is known in part only, names and labels of pools are not judged. Zones are not
-known without a snapshot.
+The rule considers NodePools of the same cluster, otherwise those of the nearest folder around the file. If there is
+no pool, or one is only partly known, the rule does not judge names and labels of pools. Without facts it does not
+know zones.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1alpha1
@@ -66,7 +66,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     if group.pools and not group.is_whole:
         return
     line = _find_unmet_line(overlay, group.views, context)
-    where = f"of {messages.counted(len(group.views), 'NodePool')} here" if group.pools else "of the catalogue"
+    where = f"of {messages.counted(len(group.views), 'NodePool')}" if group.pools else "of the catalogue"
     if line is None:
         yield Finding(
             at=overlay.name_node,
@@ -77,16 +77,16 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     is_of_type = requirement.normalize(str(line.key)) in requirement.well_known(context.karpenter) - {
         node_overlays.POOL_KEY
     }
-    named = "is named so" if line.key == node_overlays.POOL_KEY else f"has such a label `{key}`"
+    named = "has this name" if line.key == node_overlays.POOL_KEY else f"has this value of the label `{key}`"
     yield Finding(
         at=line.node,
         message=messages.first_fitting(
-            f"the overlay has no effect: no instance type {where} has such a `{key}`"
+            f"the overlay has no effect: no instance type {where} has this value of `{key}`"
             if is_of_type
-            else f"the overlay has no effect: no NodePool here {named}",
-            "the overlay has no effect: nothing here meets this requirement",
+            else f"the overlay has no effect: no NodePool {named}",
+            "the overlay has no effect: no instance type meets this requirement",
         ),
-        note=None if is_of_type else "an overlay looks at the name of a NodePool, and at the labels of its template",
+        note=None if is_of_type else "an overlay sees only the name of a NodePool and the labels of its template",
     )
 
 

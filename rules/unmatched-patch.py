@@ -1,12 +1,11 @@
-"""A patch of a kustomization has a target that matches no object.
+"""A patch of a kustomization has a target that matches no object, so the patch changes nothing.
 
-kustomize stops at a patch without a target for an object that is not there. A patch with a `target` is another
-thing: it is for all objects that match, and there may be none. The overlay is built without the change, and nothing
-says so.
+If a patch without `target` names a missing object, kustomize fails. A patch with a `target` applies to all objects
+that match, and kustomize accepts that there are none. It silently builds the overlay without the change.
 
-The objects are those of the folders and files that the kustomization of the patch takes in. A patch of a component
-that several overlays take in has to meet an object in one of them. Targets for other kinds, such as Deployment, are
-not meant.
+The rule looks at the folders and files that the kustomization of the patch includes. A patch of a component that
+several overlays include must match an object in one of them. The rule ignores targets of other kinds, such as
+Deployment.
 
 ```yaml bad
 # file: base/pool.yaml

@@ -1,11 +1,11 @@
-r"""User data that fetches programs from the internet at each start of a node, without a version.
+r"""User data downloads programs without a version from the internet each time a node starts.
 
-Each node gets what is served on its day: two nodes of one class differ, and no commit says since when. Where the
-server is slow or gone, nodes start late or without the program. Who controls the server runs commands as root on
-every node.
+Each node gets the program of that day, so two nodes of one class can differ, and no commit shows it. If the server is
+slow or gone, nodes start late or without the program. Whoever controls the server can run commands as root on every
+node.
 
-Programs belong into the image, or into a DaemonSet. Where neither is possible, pin the version, verify a checksum,
-and serve the file from S3 or a mirror of your own.
+Put programs into the image or into a DaemonSet. If neither is possible, pin the version, verify a checksum, and serve
+the file from S3 or your own mirror.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -42,8 +42,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     program = messages.short(" ".join(script.text[first.start : first.end].split()), 40)
     yield Finding(
         at=script.places.locate(first.start, first.end),
-        message=f"`{program}` {first.what}, at each start of a node",
+        message=f"`{program}` {first.what} each time a node starts",
         also=[Also(script.places.locate(action.start, action.end), action.what) for action in found[1:6]],
         note="nodes of one class can differ; if the server cannot be reached, a node starts without it",
-        help="bake it into the image, or pin its version and keep it in S3",
+        help="put it into the image, or pin its version and serve it from S3",
     )

@@ -1,14 +1,14 @@
-r"""The class uses whatever image is newest, so nodes are replaced whenever one is published.
+r"""A class uses the newest image that matches, so Karpenter replaces nodes whenever a new one is published.
 
-`@latest`, a name with wildcards, tags, and a `recommended` SSM parameter stand for another image as soon as AWS, or
-your pipeline, publishes one. Karpenter then counts all nodes of the old image as drifted and replaces them, within
-the pool's disruption budgets, in every cluster at once. Many mean it; where images are to be tried in one environment
-before the next, pin a version and move it by a merge. Of `al2@latest` nothing is said: no image of it is published
-any more.
+`@latest`, a name with wildcards, tags, and a `recommended` SSM parameter select another image as soon as AWS or your
+pipeline publishes one. All nodes of the old image are then drifted, and Karpenter replaces them within the pool's
+disruption budgets, in every cluster at once. Many teams want that. If you test images in one environment before the
+next, pin a version and change it with a merge. The rule does not report `al2@latest`, because no new image of it is
+published.
 
-With facts from AWS (`nodelint refresh`) the fix pins what is taken today, which replaces no node; for an alias the
-Kubernetes version has to be known too. Without facts, the newest version that nodelint's data knows is a suggestion:
-what the nodes run may be newer.
+With facts from AWS (`nodelint refresh`) the fix pins today's image, which replaces no node. For an alias, the
+Kubernetes version must be known as well. Without facts, the finding suggests the newest version that nodelint knows.
+Nodes may run a newer one.
 
 ```yaml facts
 parameters:
@@ -123,7 +123,7 @@ def _of_placeholders(node_class: EC2NodeClass) -> Iterator[Finding]:
             yield Finding(
                 at=node,
                 message="`@latest` replaces nodes whenever an image is published",
-                help="let the version be filled in too, and pin it",
+                help="let the template fill in the version as well, and pin it",
             )
 
 
@@ -138,7 +138,9 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
             message = (
                 f"`{messages.short(term.name)}` replaces nodes whenever a newer image of that name is registered"
             )
-            yield Finding(at=name, message=message, edits=changes, help="name one image in full, or select it by id")
+            yield Finding(
+                at=name, message=message, edits=changes, help="write the full name of one image, or select it by id"
+            )
         elif (
             parameter is not None
             and isinstance(term.ssm_parameter, str)
@@ -149,5 +151,5 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
         elif (tags := term.node.get("tags")) is not None and term.node.get("id") is None and name is None:
             message = "these tags replace nodes whenever a newer image that has them is registered"
             yield Finding(
-                at=fixes.key_of(tags), message=message, edits=changes, help="name one image, or select it by id"
+                at=fixes.key_of(tags), message=message, edits=changes, help="select one image by its full name or id"
             )

@@ -1,11 +1,11 @@
-r"""A template prints some fields of a value one by one, and leaves out one that the value may have: it is dropped.
+r"""A template prints some fields of a value one by one but not all, so the others are silently dropped.
 
-Whoever writes `value: gpu` into a taint of the values, and whose template prints `key` and `effect` alone, gets a
-taint without a value, and gets no message. The rule looks at loops over taints, requirements and budgets, and at
-values that are named like a field of the object, stand next to those that are printed, and that no template prints
-there: in the chart's `values.yaml`, the `values-….yaml` next to it, and the values for trials in `ci/`.
+If the values contain a taint with `value: gpu`, but the template prints only `key` and `effect`, the taint gets no
+value, and there is no error. The rule looks at loops over taints, requirements and budgets. It also looks at values
+that are named like a field of the object, are next to printed values, and are not printed by any template. It reads
+the chart's `values.yaml`, the `values-….yaml` next to it, and the test values in `ci/`.
 
-`toYaml` prints a value with all that it has.
+`toYaml` prints all fields of a value.
 
 ```yaml bad frame=pool
 metadata.name: {{ .Values.name }}
@@ -76,7 +76,7 @@ def _picked(obj: Object, context: Context) -> Findings:
             severity="warning" if missing[0] == "value" else "info",
             strict=set(missing) <= {"minValues", "reasons"},
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
-            note=f"what the values set {verb} silently dropped: {known[missing[0]]}",
+            note=f"the template silently drops what the values set {verb}: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",
         )
 
@@ -118,16 +118,16 @@ def _unused(obj: Object, context: Context) -> Findings:
                 at, also = (
                     (code, Also(entry.key, "the chart's default"))
                     if values is defaults
-                    else (entry.key, Also(code, "the template prints this of them"))
+                    else (entry.key, Also(code, "the template prints this field of the values"))
                 )
                 read = scopes.paths_to(name)
                 yield Finding(
                     at=at,
-                    message=f"`{name}` is in the values next to `{use.path[-1]}`, and no template prints it"
+                    message=f"`{name}` is in the values next to `{use.path[-1]}`, but no template prints it"
                     + (" there" if read else ""),
                     also=[also],
                     note="setting it has no effect, and gives no error",
-                    help=f"the template reads it as `{read[0]}`"
+                    help=f"the template reads it from `{read[0]}`"
                     if read
                     else "print it, or remove it from the values",
                 )

@@ -1,10 +1,10 @@
-r"""The path of an SSM parameter that AWS does not publish: `amd64` for `x86_64`, or no `/image_id` at its end.
+r"""An SSM parameter has a path that AWS does not publish: `amd64` for `x86_64`, or no `/image_id` at its end.
 
-EKS and Bottlerocket publish the ids of their images under `/aws/service/`, for `x86_64` and `arm64`. A path with
-another name for the architecture finds no parameter. Without `/image_id` it holds a text of several fields, or
-nothing, and never an image id. The term then finds no image; a class that has no other is never ready.
+EKS and Bottlerocket publish the ids of their images below `/aws/service/`, for `x86_64` and `arm64`. A path with
+another name for the architecture finds no parameter. Without `/image_id` the parameter holds several fields or
+nothing, but never an image id. The term then finds no image. If the class has no other term, it never becomes ready.
 
-Silent for parameters of your own, and for paths that no slip explains.
+The rule ignores your own parameters, and paths that no typical mistake explains.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023

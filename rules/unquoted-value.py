@@ -1,14 +1,13 @@
-r"""A template prints a value that YAML reads as another one: a list without `toYaml`, a text without quotes.
+r"""A template prints a value that YAML reads as another type: a list without `toYaml`, or a string without quotes.
 
-A template prints a list or a mapping without `toJson` or `toYaml`: Go writes `[a b]`, one text to YAML.
+Helm prints a list with spaces between its items: `values: {{ .Values.zones }}` becomes
+`values: [us-east-1a us-east-1b]`. This is a list with the single value `us-east-1a us-east-1b`, and no zone has that
+name. A mapping becomes `map[cpu:100]`, which the API server refuses. A list of one item works until somebody adds
+another one.
 
-Helm prints a list as Go does, with spaces between its items: `values: {{ .Values.zones }}` becomes
-`values: [us-east-1a us-east-1b]`, a list of the one value `us-east-1a us-east-1b`, which no zone has. A mapping
-becomes `map[cpu:100]`, which the API server refuses. A list of one item comes out right, until somebody adds another.
-
-An error where the chart's default is such a list or mapping, a warning where the value is not known, or where the
-field takes a text, which whoever installs the chart may pass; a value that is a text may hold YAML.
-`[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list or a mapping.
+If the chart's default is such a list or mapping, the finding is an error. If the value is not known, or if the field
+takes a string that a chart user may pass, it is a warning. A value that is a string may contain YAML.
+`[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings if the default is a list or a mapping.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -17,13 +16,13 @@ spec.template.spec.requirements:
     values: {{ .Values.zones }}
 ```
 
-A template prints a value without quotes where the API server takes a text, and a number or `true` is usual.
+The rule also reports a value without quotes if the API server requires a string, and a number or `true` is usual.
 
-`nodes: {{ .nodes }}` prints `nodes: 0` whether the values say `0` or `"0"`: YAML reads a number, and the API server
-refuses the object. The same goes for taints, labels and tags whose values a loop prints, `true` among them, for
-requirements on numbers such as `karpenter.k8s.aws/instance-cpu`, and for the account ids of owners.
+`nodes: {{ .nodes }}` prints `nodes: 0`, whether the values contain `0` or `"0"`. YAML reads a number, and the API
+server refuses the object. The same is true for taints, labels and tags that a loop prints, for requirements on
+numbers such as `karpenter.k8s.aws/instance-cpu`, and for account ids of owners.
 
-The rule is silent where the chart's default is a text; where it is a number, `invalid-field` says so.
+The rule reports nothing if the chart's default is a string. If it is a number, `invalid-field` reports it.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -117,7 +116,7 @@ def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None
     written = "map[a:b]" if is_mapping else "[[a b]]" if kind == "item" else "[a b]"
     return Finding(
         at=Span(source, node.start, node.end),
-        message=f"`{field}` is printed as Go prints {what}, `{written}`: YAML reads that as one text",
+        message=f"the template prints `{field}` as Go prints {what}, `{written}`: YAML reads that as one string",
         severity="error" if kind != "text" and (several or kind == "item") else "warning",
         edits=edits,
         safety="safe" if several else None,
@@ -175,9 +174,10 @@ def _check_text(obj: Object, context: Context) -> Findings:
         end = node.start + printed.end(1)
         yield Finding(
             at=Span(source, node.start, node.end),
-            message=f"printed without quotes: YAML does not read {usual} as a string, and the API server refuses it",
+            message=f"the template prints no quotes: YAML does not read {usual} as a string, and the API server "
+            "refuses it",
             edits=[Edit(source, end, end, " | quote")],
-            note="quotes in the values do not help: the template prints what is between them",
+            note="quotes in the values do not help: the template prints only the text between them",
         )
 
 
@@ -200,5 +200,5 @@ def _usual(path: str, node: Node, context: Context) -> str:
         known = labels.known_values(str(key.value), context.catalog) or ()
         example = next((value for value in known if not scalars.reads_as_text(value)), None)
         return "" if example is None else f"`{example}`"
-    entry = next((entry for entry in around.entries if entry.value is node), None)
+    entry = node.own_entry
     return "`true` or a number" if entry is not None and entry.key.value is UNKNOWN else ""

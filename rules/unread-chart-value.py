@@ -1,12 +1,12 @@
-"""A value for Karpenter's chart that the chart of that release does not read.
+"""A value for Karpenter's chart is not read by the chart of that release.
 
-Helm takes values that no template reads without a word, so a setting in the wrong place, or by the name that an older
-chart had for it, has no effect: the controller runs with its default. Charts before 1.0 had
-`settings.aws.interruptionQueueName` and `settings.defaultInstanceProfile`; feature gates stand below `settings`, and
+Helm accepts values that no template reads and reports nothing. If a setting is in the wrong place, or has the name of
+an older chart, it has no effect, and the controller uses its default. Charts before 1.0 had
+`settings.aws.interruptionQueueName` and `settings.defaultInstanceProfile`. Feature gates belong below `settings`, and
 the resources of the pod below `controller`.
 
 The rule reads the values in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm` commands and
-files of values. Where the release of the chart is not known, it reports only what no chart since 1.0 reads.
+values files. If the release of the chart is not known, it reports only values that no chart since 1.0 reads.
 
 ```yaml bad
 # file: karpenter.yaml
@@ -40,8 +40,8 @@ spec:
         spotToSpotConsolidation: true
 ```
 
-An annotation whose key has dots that are not escaped: helm takes each dot of a `--set` for another level, so that the
-annotation is a mapping, which no annotation can be.
+The rule also reports an annotation key whose dots are not escaped. helm treats each dot of a `--set` as another
+level, so the annotation becomes a mapping, which is not allowed.
 
 ```yaml bad
 # file: main.tf
@@ -111,8 +111,8 @@ def check(source: Source, context: Context) -> Findings:
                 places.add((at.start, path))
                 yield Finding(
                     at=at,
-                    message=f"`{path}` is a mapping, and an annotation is a text: the key's dots are not escaped",
-                    note="the chart's object is refused, or lacks the annotation",
+                    message=f"`{path}` becomes a mapping, but an annotation is a string: escape the dots of the key",
+                    note="the API server refuses the chart's object, or the annotation is missing",
                     help="write a backslash before each dot of the key: `eks\\.amazonaws\\.com/role-arn`",
                 )
         if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):

@@ -1,11 +1,11 @@
-r"""A variable such as `${CLUSTER_ENDPOINT}` in user data that the script never sets.
+r"""User data uses a variable such as `${CLUSTER_ENDPOINT}` that the script never sets.
 
-`kubectl apply` and GitOps tools take the text as it is, and Karpenter fills in nothing. When the script runs on the
-node, the variable is empty: an address without a host, a flag without a value.
+`kubectl apply` and GitOps tools do not change the text, and Karpenter replaces no variables. When the script runs on
+the node, the variable is empty: an address without a host, a flag without a value.
 
-The rule is silent for variables with a default (`${X:-y}`), for those of the shell, for scripts that read a file of
-variables, and where a template engine or `envsubst` fills in the file: in templates and scripts, and where fields
-other than the user data hold variables as well. Escape with `\$` what a later program is to fill in.
+The rule ignores variables with a default (`${X:-y}`), variables of the shell, and scripts that read a file of
+variables. It also ignores files that a template engine or `envsubst` fills in: templates, scripts, and objects with
+variables in other fields. If a later program replaces the variable, escape it with `\$`.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -52,9 +52,12 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     first = script.unset[0]
     yield Finding(
         at=script.places.locate(first.start, first.end),
-        message=f"`{script.text[first.start : first.end]}` is never set in this script: it is empty on the node",
-        also=[Also(script.places.locate(use.start, use.end), "never set either") for use in script.unset[1:6]],
-        note="neither kubectl nor Karpenter fills in variables of userData",
+        message=f"the script never sets `{script.text[first.start : first.end]}`: it is empty on the node",
+        also=[
+            Also(script.places.locate(use.start, use.end), "the script does not set this either")
+            for use in script.unset[1:6]
+        ],
+        note="neither kubectl nor Karpenter replaces variables of userData",
         help="set it in the script, or give it a default: `${X:-value}`",
     )
 

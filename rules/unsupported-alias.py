@@ -1,16 +1,14 @@
-r"""An image alias that does not exist: the target Kubernetes or Karpenter lacks it, or the version behind its `@`.
+r"""An image alias, or its version, does not exist for the target Kubernetes or Karpenter.
 
-An image alias, or the version behind its `@`, that the target Kubernetes or Karpenter does not have.
+The class then finds no image and launches nothing. These aliases exist:
 
-The class then finds no image and launches nothing. What there is:
-
-- `al2` up to Kubernetes 1.32: EKS publishes no Amazon Linux 2 images for 1.33 and newer. From Karpenter 1.6.0 the
-  class says so in its status, before it merely stays without images
+- `al2` up to Kubernetes 1.32: EKS publishes no Amazon Linux 2 images for 1.33 and newer. From Karpenter 1.6.0 on, the
+  status of the class says so. Before, the class only has no images
 - `al2023` and `al2` with a version such as `v20250403`, or `latest`
 - `bottlerocket` with a version such as `v1.46.0`, or `latest`
-- `windows2019` and `windows2022` with `latest` alone; `windows2025` from Karpenter 1.9.0 and Kubernetes 1.35 on
+- `windows2019` and `windows2022` with `latest` only, and `windows2025` from Karpenter 1.9.0 and Kubernetes 1.35 on
 
-Without `--kubernetes-version`, what depends on it is a warning.
+Without `--kubernetes-version`, a finding that depends on the Kubernetes version is a warning.
 
 ```yaml bad frame=class
 spec.amiSelectorTerms:
@@ -34,15 +32,15 @@ spec:
 spec.amiSelectorTerms: [{alias: 'AL2023@20250403'}]
 ```
 
-A version of an image alias that was never published for the cluster's Kubernetes version.
+The rule also reports a version that was never published for the cluster's Kubernetes version.
 
-The images of an alias stand in AWS's public SSM parameters, one set for each Kubernetes minor version. A version that
-is too old for the minor, or mistyped, has none there: the class finds no image and never becomes ready. It often
-shows after an upgrade of the control plane, for an alias that was pinned before. The first version for each minor is
-known without facts, as far as the changelogs name it.
+The images of an alias are in AWS's public SSM parameters, one set for each Kubernetes minor version. If a version is
+too old for the minor version, or has a typo, the class finds no image and never becomes ready. This often happens
+after an upgrade of the control plane with a pinned alias. Without facts, nodelint knows the first version for each
+minor version from the changelogs.
 
-It takes facts from AWS for the Kubernetes version: `nodelint refresh --kubernetes-version 1.33`. The fix writes the
-newest version that is published.
+With facts from AWS it knows all versions: `nodelint refresh --kubernetes-version 1.33`. The fix writes the newest
+published version.
 
 ```yaml facts
 parameters:
@@ -116,7 +114,7 @@ def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     age = images.version_order(alias.version)
     if age is None:
-        message = f"the version of `{alias.family}@{messages.short(alias.version)}` is no date: no image has it"
+        message = f"the version of `{alias.family}@{messages.short(alias.version)}` is not a date: no image has it"
         changes = _newest(image_set, alias.family, context)
         yield Finding(at=node, message=message, edits=changes, help="name a version that EKS has published")
         return
@@ -251,7 +249,7 @@ def _pin(alias: manifest.Alias, successor: str, context: Context) -> str:
         return "latest"
     version = questions.latest_version(successor, context.karpenter, context.kubernetes, context.facts)
     if version is None:
-        raise edits.NotEditable("the alias is pinned, and the successor's versions are not known")
+        raise edits.NotEditable("the alias is pinned, and nodelint does not know the successor's versions")
     return version
 
 

@@ -1,15 +1,14 @@
-"""A cluster whose Kubernetes is newer, or older, than the release of Karpenter supports.
+"""The cluster runs a Kubernetes version that is newer or older than the release of Karpenter supports.
 
-Each release of Karpenter is made for a range of Kubernetes versions. On a newer one the controller logs an error and
-goes on, untested: an API that it uses may be gone, images may need another bootstrap. Upgrade Karpenter first, then
-the cluster. `nodelint upgrade` says what that means for the manifests.
+Each release of Karpenter supports a range of Kubernetes versions. With a newer one, the controller logs an error and
+continues untested: an API may be gone, or images may need another bootstrap. Upgrade Karpenter first, then the
+cluster. `nodelint upgrade` shows what that means for the manifests.
 
-A Kubernetes below the oldest that a release supports is as little tried: bring the cluster up first, or stay on an
-older release of Karpenter until then.
+A Kubernetes version below the range is not tested either. Upgrade the cluster first, or use an older release of
+Karpenter until then.
 
-Both versions come from flags, the configuration, or the files next to the NodePool. It is reported once in a run.
-Silent where nothing states the release, and for objects that a release before 1.0.0 served and that are judged as
-what they become.
+Both versions come from flags, the configuration, or the files next to the NodePool. The rule reports once in a run.
+It reports nothing if nothing states the release, or for objects of an API before 1.0.0.
 
 ```yaml bad frame=pool karpenter=1.0.1 kubernetes=1.31
 ```
@@ -53,10 +52,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if kubernetes < supported.least:
         yield Finding(
             at=pool.name_node,
-            message=f"Karpenter {context.karpenter} supports Kubernetes from {supported.least} on, the cluster runs "
+            message=f"Karpenter {context.karpenter} supports Kubernetes from {supported.least} on, but the cluster "
+            "runs "
             f"{kubernetes}",
-            note="the controller logs an error and goes on, untested",
-            help=f"bring the cluster to {supported.least} first"
+            note="the controller logs an error and continues untested",
+            help=f"upgrade the cluster to {supported.least} first"
             + (f"; Karpenter {fitting[-1]} is the last for {kubernetes}" if fitting else ""),
             once=True,
         )
@@ -65,8 +65,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     older = " and older support" if context.karpenter == releases.OLDEST else " supports"
     yield Finding(
         at=pool.name_node,
-        message=f"Karpenter {context.karpenter}{older} Kubernetes to {supported.most}, the cluster runs {kubernetes}",
-        note="the controller logs an error and goes on, untested",
+        message=f"Karpenter {context.karpenter}{older} Kubernetes up to {supported.most}, but the cluster runs "
+        f"{kubernetes}",
+        note="the controller logs an error and continues untested",
         help=f"upgrade Karpenter to {fitting[0]} or newer, before the cluster" if fitting else None,
         once=True,
     )

@@ -1,9 +1,9 @@
-r"""A NodePool of GPU or accelerator nodes alone that has no taint, so that any pod may run there.
+r"""A NodePool of GPU or accelerator nodes has no taint, so any pod can run there.
 
-Pods that need no GPU fit such nodes too. They are scheduled there while there is room, keep the nodes from being
-removed as empty, and where the pool is the first that fits, Karpenter starts a GPU node for them. A taint, commonly
-`nvidia.com/gpu` or `aws.amazon.com/neuron`, keeps them off; pods that need the device tolerate it. There is no fix:
-taints are part of the template, so that nodes are replaced, and pods without a toleration stay out afterwards.
+Pods that need no GPU fit such nodes as well. They run there if there is room, and they keep Karpenter from removing
+the node. If the pool is the first that fits, Karpenter starts a GPU node for them. Add a taint, usually
+`nvidia.com/gpu` or `aws.amazon.com/neuron`, and a toleration to pods that need the device. There is no fix: taints
+are part of the template, so Karpenter replaces nodes, and pods without a toleration then stay out.
 
 ```yaml bad frame=pool
 metadata.name: gpu
@@ -48,7 +48,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     cost = f", from ${found[0]:,.2f} an hour (`{found[1]}`)" if found else ""
     yield Finding(
         at=pool.name_node,
-        message=f"{what} nodes without a taint also run pods that need no {what}{cost}",
+        message=f"the {what} nodes have no taint, so they also run pods that need no {what}{cost}",
         help=f"add `taints: [{{key: {key}, effect: NoSchedule}}]`, and the toleration to pods that need one",
     )
 

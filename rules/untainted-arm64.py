@@ -1,15 +1,13 @@
-r"""A NodePool of arm64 nodes only, and no taint, label or name keeps away pods whose images are built for amd64.
+r"""A NodePool has arm64 nodes only, and no taint, label or name keeps away pods with amd64 images.
 
-A NodePool of arm64 nodes without a taint: pods whose images are built for amd64 alone end there, too.
+A pod that does not select an architecture fits these nodes like any others. It runs on a node with room, whichever
+pool it was started for. If Karpenter tries the arm64 pool first, by its weight or its name, it starts an arm64 node
+for the pod. A container image that is built only for amd64 then fails with `exec format error`. With a taint, only
+pods that tolerate it run there. If all images are built for both architectures, you need no taint.
 
-A pod that says nothing about the architecture fits these nodes like any others. It runs on one that has room,
-whichever pool it was started for, and where the arm64 pool is tried first, by its weight or by its name, a node is
-started for it there. A container image that is built for amd64 alone then ends with `exec format error`. A taint on
-the arm64 pool lets in only pods that tolerate it. Where all images are built for both, nothing is wrong.
-
-The finding names the pools of amd64 nodes that the same pods fit, as far as the file or its folder holds some, and
-says which of them Karpenter tries before this one. While those have room and capacity, pods start there; they still
-share arm64 nodes that run already.
+The finding names the pools of amd64 nodes in the file or its folder that the same pods fit, and says which of them
+Karpenter tries first. While those have room and capacity, pods start there. But pods can still run on arm64 nodes
+that already exist.
 
 ```yaml bad frame=pool+pool
 metadata.name: x86
@@ -24,14 +22,14 @@ spec.template.spec.requirements:
 spec.template.spec.taints: [{key: arch, value: arm64, effect: NoSchedule}]
 ```
 
-A NodePool of arm64 nodes only, whose name, taints and labels say nothing of it: `spot`, `team-a`.
+The rule also reports a tainted pool of arm64 nodes if its name, taints and labels do not mention arm64, such as
+`spot` or `team-a`.
 
-Karpenter knows nothing of container images. Who tolerates the taint of such a pool wants spot capacity, or the nodes
-of a team, and gets arm64: a container whose image was built for amd64 alone stops with `exec format error`, and a pod
-that asks for amd64 stays Pending.
+Karpenter does not know container images. A pod that tolerates such a taint wants spot capacity or the nodes of a
+team, but gets arm64. If its image is built only for amd64, it fails with `exec format error`. A pod that selects
+amd64 stays Pending.
 
-Silent where the same folder holds a NodePool with the same taints that may launch amd64 types. Pools without a taint
-are `untainted-arm64`'s.
+The rule reports nothing if the same folder holds a NodePool with the same taints that may launch amd64 types.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -116,10 +114,10 @@ def _check_untainted(pool: NodePool, context: Context) -> Findings:
 
 def _message(pool: NodePool, alike: list[NodePool]) -> str:
     if alike and resolve.turn(alike[0]) < resolve.turn(pool):
-        return f"pods that name no architecture are started on arm64 here before `{_name(alike[0])}`"
+        return f"pods that select no architecture start on these arm64 nodes before those of `{_name(alike[0])}`"
     if alike:
-        return f"pods that name no architecture fit these arm64 nodes as well as those of `{_name(alike[0])}`"
-    return "arm64 nodes without a taint: pods that name no architecture fit them, whatever their images are built for"
+        return f"pods that select no architecture fit these arm64 nodes as well as those of `{_name(alike[0])}`"
+    return "the arm64 nodes have no taint: pods that select no architecture fit them, even with amd64 images"
 
 
 def _name(pool: NodePool) -> str:
@@ -150,8 +148,8 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool_requirements.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",
-        note="neither the name of the pool nor a taint says so",
-        help="add a taint that names the architecture, rename the pool, or allow amd64 as well",
+        note="neither the name nor a taint of the pool mentions arm64",
+        help="add a taint that names arm64, rename the pool, or allow amd64 as well",
     )
 
 

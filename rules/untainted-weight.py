@@ -1,12 +1,13 @@
-"""A NodePool has a weight and no taint, so that every pod that fits it goes there before lighter pools.
+"""A NodePool has a weight but no taint, so every pod that fits goes there before pools with a lower weight.
 
-A weight does not say which pods a pool is for; it says that the pool is tried first. A pool for special work (large
-nodes, fast disks, on-demand nodes for the few that need them) that bears a weight and no taint takes all other pods
-as well, as long as its limits allow. If that is meant, a preference for spot nodes for instance, nothing is wrong.
-If not, a taint that only the work in question tolerates keeps the others away.
+A weight does not choose pods. It only decides which pool Karpenter tries first. If a pool for special work (large
+nodes, fast disks, on-demand nodes) has a weight but no taint, all other pods use it as well, as far as its limits
+allow. If you want that, for example to prefer spot nodes, nothing is wrong. If not, add a taint that only the special
+pods tolerate.
 
-Where other pools stand next to it, those are named that have a lower weight and no taint; where there are none, the
-rule is silent. Pools of one weight that pods select by a label stand before pools that other files define.
+The finding names other pools that have a lower weight and no taint. If there are none, the rule usually reports
+nothing. The exception is several pools of one weight that pods select by different labels: then other files probably
+define the pools with a lower weight.
 
 ```yaml bad frame=pool+pool
 metadata.name: fast-disks
@@ -75,8 +76,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if alike and not pool.partial:
         yield Finding(
             at=node,
-            message="the pool has a weight and no taint: Karpenter tries it before lighter pools for every pod",
-            help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
+            message="the pool has a weight but no taint: Karpenter tries it before pools with a lower weight",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, change nothing",
         )
         return
     lighter = sorted(
@@ -84,13 +85,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         key=lambda pool: (-(pool.weight or 0), str(pool.name)),
     )
     if lighter:
-        names = ", ".join(f"`{messages.short(str(pool.name), 20)}`" for pool in lighter[:2])
-        more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
+        names = messages.list_first([f"`{messages.short(str(pool.name), 20)}`" for pool in lighter], 2)
         yield Finding(
             at=node,
-            message=f"the pool has a weight and no taint: Karpenter tries it before {names}{more} for every pod",
+            message=f"the pool has a weight but no taint: Karpenter tries it before {names} for every pod",
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
-            help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
+            help="if the pool is for special workloads, add a taint; if it is the preferred one, change nothing",
         )
 
 

@@ -1,8 +1,9 @@
-r"""A NodePool of Windows nodes without a taint: Linux pods that name no operating system run there and fail.
+r"""A NodePool of Windows nodes has no taint, so Linux pods that select no operating system run there and fail.
 
-Few Linux workloads select `kubernetes.io/os: linux`; to the scheduler and to Karpenter they fit a Windows node. Their
-containers then never start. A taint keeps them off; Windows pods tolerate it and select `kubernetes.io/os: windows`.
-There is no fix: taints are part of the template, so that nodes are replaced, and pods without a toleration stay out.
+Few Linux workloads select `kubernetes.io/os: linux`. For the scheduler and for Karpenter, they fit a Windows node,
+but their containers never start. Add a taint. Let Windows pods tolerate it and select `kubernetes.io/os: windows`.
+There is no fix: taints are part of the template, so Karpenter replaces nodes, and pods without a toleration then stay
+out.
 
 ```yaml bad frame=pool+class
 metadata.name: windows
@@ -37,7 +38,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=pool.name_node,
-        message="Windows nodes without a taint also get Linux pods that select no operating system",
+        message="the Windows nodes have no taint, so they also get Linux pods that select no operating system",
         also=[Also(images.alias_node, "the class has Windows images")] if images.alias_node is not None else (),
         help="add `taints: [{key: os, value: windows, effect: NoSchedule}]`, and the toleration to Windows pods",
     )

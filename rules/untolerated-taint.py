@@ -1,14 +1,13 @@
-r"""A taint of a NodePool that no workload of the repository tolerates.
+r"""No workload of the repository tolerates a taint of a NodePool.
 
-Pods that do not tolerate a taint never make Karpenter launch a node of the pool, so that a pool whose taint nobody
-tolerates stays empty: a slip in the key, the value or the effect, or the rest of a project that is gone. Where the
-workloads of the cluster are in other repositories, there is nothing to find here, and the rule is best left off, as
-it is unless it is selected.
+For a pod that does not tolerate a taint, Karpenter never launches a node of the pool. If nobody tolerates the taint,
+the pool stays empty: the key, the value or the effect has a typo, or the project is gone. The rule is off unless you
+select it. Leave it off if the workloads of the cluster are in other repositories.
 
-It speaks only where the run is about a whole repository in which there are workloads. DaemonSets are none: they run
-on the nodes that others ask for, and many tolerate all taints. A placeholder may be a toleration, and so may be what
-stands in values of a chart, in templates and in objects of other kinds that name the taint's key next to tolerations.
-EKS adds a toleration of its key to pods that request an extended resource, such as `nvidia.com/gpu`.
+The rule reports only if the run covers a whole repository with workloads. DaemonSets do not count, because they run
+on nodes that other pods need, and many tolerate all taints. Placeholders may be tolerations. So may values of a
+chart, templates and other objects that contain the taint's key next to tolerations. EKS adds a toleration with the
+same key to pods that request an extended resource, such as `nvidia.com/gpu`.
 
 ```yaml bad frame=pool
 metadata.name: batch
@@ -67,12 +66,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         nearly = [workload for workload in pods if fit.names_taint(workload, str(taint.key))]
         yield Finding(
             at=taint.node.get("key") or taint.node,
-            message=f"no workload here tolerates `{messages.short(f'{taint.key}{value}:{taint.effect}', 60)}`",
+            message="no workload of the repository tolerates "
+            f"`{messages.short(f'{taint.key}{value}:{taint.effect}', 60)}`",
             also=[
-                Also(workload.name_node, "names the key, and tolerates another value or effect")
-                for workload in nearly
+                Also(workload.name_node, "has the key, but tolerates another value or effect") for workload in nearly
             ],
-            help="correct the taint or the tolerations, or drop the pool if nothing needs it",
+            help="correct the taint or the tolerations; if nothing needs the pool, remove it",
         )
 
 

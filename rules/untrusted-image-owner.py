@@ -1,18 +1,16 @@
-r"""An image term that accepts images of any owner: without `owner`, or with `owner: "*"`.
+r"""An image term accepts images of any owner, because `owner` is missing or is `"*"`.
 
-A selector without `owner` finds images of several owners, or of an account that the class does not name.
+If a term has no `owner`, Karpenter looks for a name among your own images and Amazon's. If both have the name, it
+uses the newer image. It looks for tags among all images that the account can see, including shared and public images
+that somebody in your account has tagged (tags of other accounts are not visible). The newest image wins, so its
+author decides what your nodes boot.
 
-Karpenter looks for a name among your own images and Amazon's unless the term names an `owner`. A name that fits both
-takes whichever is newer. Tags alone are looked for among all images that the account can see: those that others share
-with it, and public ones, are found where somebody in your account has tagged them (tags of other accounts are not
-seen). The newest wins there too, and whoever makes it decides what your nodes boot.
+If the term finds only images of one other account, and they are not public, they are probably intended. The finding
+is then information. You decide whether to trust that account.
 
-Where nothing but images of one other account is found, and they are not public, they are likely meant, and this is
-information only. Whether to trust that account is for you to say.
-
-The fix names you where your own images are found next to another account's, and the one of you and Amazon whose
-images are taken today where a name fits both. Where another account's image is taken today, naming yourself replaces
-nodes, and the fix is unsafe.
+If your own images are found next to images of another account, the fix sets `owner` to your account. If a name fits
+your images and Amazon's, the fix sets the owner of today's image. If Karpenter uses another account's image today,
+the fix is unsafe, because it replaces nodes.
 
 ```yaml facts
 images:
@@ -34,10 +32,9 @@ spec.amiFamily: AL2023
 spec.amiSelectorTerms: [{tags: {team: base}}]
 ```
 
-An image term whose owner is `*`: whoever publishes an image of that name decides what your nodes boot.
+The owner `*` accepts every account, so anyone can publish an image that your nodes boot.
 
-Names of images are not unique, and anyone can make an image public. Without `owner` Karpenter looks among your own
-images and Amazon's; a `*` names neither. Name the account, `self` or `amazon`.
+Image names are not unique, and anyone can make an image public. Set the account, `self` or `amazon`.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -52,12 +49,11 @@ spec.amiSelectorTerms:
     owner: "self"
 ```
 
-An image that is found by name or tag, and no `owner` that says whose it has to be.
+The strict profile also reports an image that is selected by name without an `owner`.
 
-By name Karpenter then takes images of your account and of Amazon's: a name that fits one of Amazon's public images
-as well brings that one to the nodes as soon as it is newer. A term with tags needs no owner: tags are seen in the
-account that sets them. An owner
-(`self`, an account id, an alias such as `amazon`) says whose images may boot.
+Karpenter then uses images of your account and of Amazon. If the name also fits a public image of Amazon, nodes get
+that image as soon as it is newer. A term with tags needs no owner, because only your own account's tags are visible.
+Set `owner` to `self`, an account id, or an alias such as `amazon`.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -169,7 +165,7 @@ def _finding(
         safety="unsafe" if any(image.owner != owner for image in term.used) else None,
         covers=(term.term.node,),
         also=[Also(term.node, _describe_image(image, image in term.used)) for image in (*strangers[:3], *own[:2])],
-        note="the newest image that matches is used, whoever owns it",
+        note="Karpenter uses the newest image that matches, whoever owns it",
         help=_hint(first, owner),
     )
 
@@ -177,7 +173,7 @@ def _finding(
 def _hint(first: snapshot.MachineImage, owner: str | None) -> str | None:
     if first.owner == "amazon":
         return None
-    return None if owner is not None else f'name the owner that you mean: `owner: self` or `owner: "{first.owner}"`'
+    return None if owner is not None else f'set the owner that you mean: `owner: self` or `owner: "{first.owner}"`'
 
 
 def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) -> str | None:
@@ -203,8 +199,8 @@ def _check_any(node_class: EC2NodeClass, context: Context) -> Findings:
         if node is not None and isinstance(term.owner, str) and "*" in term.owner:
             yield Finding(
                 at=node,
-                message=f"owner `{term.owner[:20]}` is no account: the field takes an ID, or a name such as `amazon`",
-                help="name the account that publishes the image: `self`, `amazon` or an account ID",
+                message=f"owner `{term.owner[:20]}` is not an account: use an account ID, or a name such as `amazon`",
+                help="set the account that publishes the image: `self`, `amazon` or an account ID",
             )
 
 
@@ -219,7 +215,7 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=term.node.key("name") or node,
             message=f"without `owner`, the name{name} matches images of your account and of Amazon",
-            help="add `owner: amazon`, which publishes images of such names"
+            help="add `owner: amazon`: Amazon publishes images with such names"
             if published
-            else "add `owner: self`, or the id of the account that makes the image",
+            else "add `owner: self`, or the id of the account that builds the image",
         )

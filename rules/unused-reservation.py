@@ -1,13 +1,13 @@
-r"""Capacity reservations that a class selects, and that no NodePool of the class may use.
+r"""A class selects capacity reservations, but no NodePool of the class may use them.
 
-A node is launched into a selected reservation as capacity of the type `reserved` only. Where a NodePool asks for
-`on-demand` or `spot`, Karpenter opts its launches out of every reservation: nodes are paid for in addition to
-reserved capacity, which is paid for too. With `reserved` among the values Karpenter takes the reservation first, and
-the others where it is full. The same holds for EKS Auto Mode, which leaves open reservations alone once a class
-selects some.
+Karpenter launches a node into a selected reservation only with the capacity type `reserved`. If a NodePool allows
+only `on-demand` or `spot`, Karpenter launches nodes outside of every reservation, and you pay for the nodes and for
+the reservation. If you add `reserved`, Karpenter uses the reservation first, and the other types when it is full. The
+same is true for EKS Auto Mode, which does not use open reservations once a class selects some.
 
-Silent where another NodePool of the class may use reserved capacity, and before 1.6.0: there the feature gate
-ReservedCapacity is off by default, the terms are not read, and nodes take open reservations by themselves.
+The rule reports nothing if another NodePool of the class may use reserved capacity. Before 1.6.0 it also reports
+nothing: the feature gate ReservedCapacity is off by default, Karpenter does not read the terms, and nodes use open
+reservations by themselves.
 
 ```yaml bad frame=pool+class
 metadata.name: training
@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message="the requirements exclude `reserved`: Karpenter never uses the class's capacity reservations",
         edits=edits.if_editable(_allow, requirement.at) if len(pools) == 1 else (),
         note="Karpenter launches other nodes, and you pay for both",
-        help="add `reserved`: Karpenter tries it first, and the other values where the reservations are full",
+        help="add `reserved`: Karpenter tries it first, and uses the other values when the reservations are full",
         also=[
             Also(terms, "selects them"),
             *(Also(requirement.node, "does not allow it either") for requirement in others),

@@ -1,8 +1,8 @@
-r"""A comment silences a rule that finds nothing there, or one that does not exist.
+r"""A comment silences a rule that finds nothing there, or a rule that does not exist.
 
-Left in place it would hide a mistake that somebody makes later. Comments for rules that did not run, because they
-are not selected, are left in peace. A comment in the form of another linter, such as `# noqa` or
-`# nodelint: disable=rule`, silences nothing; where it is meant for nodelint, the finding has the form to write.
+Remove the comment. Otherwise it hides a mistake that somebody makes later. The rule ignores comments for rules that
+did not run because they are not selected. A comment in the form of another linter, such as `# noqa` or
+`# nodelint: disable=rule`, silences nothing. If it is meant for nodelint, the finding shows the right form.
 
 ```yaml bad frame=class
 # nodelint: ignore[wildcard-value] kept until the catalogue knows the new family
@@ -27,7 +27,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
     if not suppression.rules:
         yield Finding(
             at=suppression.span,
-            message="no rule named, so nothing is suppressed: write `# nodelint: ignore[rule] reason`",
+            message="this comment names no rule, so it suppresses nothing: write `# nodelint: ignore[rule] reason`",
         )
         return
     for name in suppression.rules:
@@ -35,7 +35,7 @@ def check(suppression: Suppression, context: Context) -> Findings:
         if today is not None:
             yield Finding(
                 at=suppression.span,
-                message=f"the rule `{name}` is named `{today}` today; the old name goes on working",
+                message=f"the rule `{name}` has the new name `{today}`; the old name still works",
                 severity="info",
                 edits=[_renamed(suppression, name, today)],
             )
@@ -47,13 +47,13 @@ def check(suppression: Suppression, context: Context) -> Findings:
     if len(idle) == len(suppression.rules):
         yield Finding(
             at=suppression.span,
-            message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
+            message=f"this comment suppresses nothing: `{', '.join(idle)}` reports nothing at this place",
             edits=[_removed(suppression)],
         )
     elif idle:
         yield Finding(
             at=suppression.span,
-            message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
+            message=f"this comment suppresses nothing: `{', '.join(idle)}` reports nothing at this place",
             edits=[_remove_idle_names(suppression, idle)],
         )
 

@@ -1,15 +1,17 @@
-r"""User data for another image family, or that cloud-init cannot run.
+r"""The user data is for another image family, or cloud-init cannot run it.
 
-Each family takes user data of its own kind: AL2023 a NodeConfig, a script or a MIME archive of them, AL2 a script or
-an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its own part and does not look further.
-What does not fit fails on the node, where nobody looks: AL2023 has no `bootstrap.sh`, AL2 no `nodeadm`, cloud-init
-starts no script without a `#!` in its very first line, and a `#cloud-config` without MIME header is taken for
-something else. The kubelet of these images reads no `/etc/sysconfig/kubelet`, and on AL2023 no `kubelet-config.json`.
-A script that cannot be started is a warning: cloud-init logs it and runs the next part, which is Karpenter's.
-What Bottlerocket cannot read keeps Karpenter from launching at all. Base64 is for no family: Karpenter encodes it
-itself, once more.
+Each family accepts its own kind of user data. AL2023 accepts a NodeConfig, a script, or a MIME archive of them. AL2
+accepts a script or an archive, Bottlerocket TOML settings, and Windows PowerShell. Karpenter adds its own part and
+checks nothing else. What does not fit fails on the node without a notice: AL2023 has no `bootstrap.sh`, and AL2 has
+no `nodeadm`. cloud-init starts no script without `#!` in its very first line, and it does not recognise a
+`#cloud-config` without a MIME header. The kubelet of these images does not read `/etc/sysconfig/kubelet`, and on
+AL2023 not `kubelet-config.json`.
 
-User data of the family `Custom` is yours alone, and is not judged.
+A script that cannot start is a warning: cloud-init logs it and runs the next part, which is Karpenter's. If Karpenter
+cannot read Bottlerocket's settings, it launches nothing. No family accepts base64, because Karpenter encodes the text
+itself.
+
+The rule does not judge the family `Custom`, whose user data is your own.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -92,9 +94,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if node_class.ami_family != "Custom":  # there the text is passed on as it is
             yield Finding(
                 at=node,
-                message="the userData is base64: it has to be plain text",
-                note="Karpenter encodes it once more: nothing on the node runs it",
-                help="leave out the function that encodes it",
+                message="the userData is base64: it must be plain text",
+                note="Karpenter encodes it again, so nothing on the node runs it",
+                help="remove the function that encodes it",
             )
         return
     data = context.user_data(node_class)
@@ -124,10 +126,10 @@ def _ways(
         plain = base64.b64decode(node.value).decode(errors="replace")
         readable = plain.replace("\n", "").replace("\t", "").isprintable() and "\ufffd" not in plain
         changes = edits.if_editable(edits.replace, node, plain) if readable else []
-        return [Suggestion("write what it decodes to", changes)] if changes else []
+        return [Suggestion("write the decoded text", changes)] if changes else []
     if data.is_windows or data.family == "Bottlerocket" or data.looks == "toml":
         changes = edits.if_editable(edits.remove, node)
-        return [Suggestion("drop the userData: Karpenter joins the node without it", changes)] if changes else []
+        return [Suggestion("remove the userData: Karpenter joins the node without it", changes)] if changes else []
     call = data.text[trouble.start : trouble.end]
     if "call fails" not in trouble.message or call.rstrip().endswith("\\") or re.search(r"[;&|)]", call):
         return []

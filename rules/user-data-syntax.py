@@ -1,17 +1,18 @@
-r"""User data that cannot be read: a broken MIME archive, a NodeConfig that nodeadm refuses, invalid TOML.
+r"""Karpenter or the node cannot read the user data: a broken MIME archive, an invalid NodeConfig or invalid TOML.
 
-Karpenter takes archives and TOML apart to add its own part, and launches nothing where it cannot: a blank line above
-the MIME header, a boundary that should be quoted, a last boundary that is missing. A NodeConfig goes to the node as
-it is: nodeadm refuses one of a wrong type or `apiVersion`, and the node never joins; what it does not know it drops.
+Karpenter parses archives and TOML to add its own part. If it cannot, it launches nothing: because of a blank line
+above the MIME header, a boundary without quotes, or a missing last boundary. It passes a NodeConfig to the node
+unchanged. If the NodeConfig has a wrong type or `apiVersion`, nodeadm refuses it, and the node never joins. nodeadm
+drops fields that it does not know.
 
-Of `settings.kubernetes` of Bottlerocket, Karpenter keeps the settings that its release knows, and drops all others. A
-value of another type than the setting has, such as a number for `image-gc-high-threshold-percent`, ends the launch.
-What it passes on as it is, Bottlerocket reads when the node starts: values of `settings.kernel.sysctl` are strings,
-also those that look like numbers.
+In Bottlerocket's `settings.kubernetes`, Karpenter keeps the settings that its release knows and drops all others. If
+a value has the wrong type, such as a number for `image-gc-high-threshold-percent`, the launch fails. Karpenter passes
+other settings unchanged, and Bottlerocket reads them when the node starts. The values of `settings.kernel.sysctl` are
+strings, even if they look like numbers.
 
-Shell and PowerShell are not parsed.
+nodelint does not parse shell and PowerShell.
 
-There is no edit for settings that cannot be read: what they were to say is not plain.
+There is no edit for settings that cannot be read, because their meaning is not clear.
 
 ```yaml bad frame=class
 spec.userData: |

@@ -1,12 +1,10 @@
-r"""A template drops what the values say: under a condition on another field, or as a false that is not printed.
+r"""A template drops a value: it tests another field, or it prints a boolean only if it is true.
 
-A template writes a field under a condition on another one: it is lost where only that other one is unset.
+A typical mistake is `{{ if .startupTaints }}` around `taints: {{ toYaml .taints }}`, copied from the lines above. If
+a pool has taints but no startup taints, the template silently drops the taints, and any pod can run on its nodes. If
+it has startup taints only, `taints` becomes `null`.
 
-`{{ if .startupTaints }}` around `taints: {{ toYaml .taints }}` is copied from the lines above it. Where a pool has
-taints and no startup taints, its taints are silently dropped, and any pod may be put on its nodes. Where it has
-startup taints alone, `taints` becomes `null`.
-
-Conditions on a switch such as `enabled` are not meant, nor those on a field that is printed nowhere by itself.
+The rule ignores conditions on a switch such as `enabled`, and on a field that the template does not print by itself.
 
 ```yaml bad frame=pool
 spec.template.spec:
@@ -20,11 +18,11 @@ spec.template.spec:
   requirements: []
 ```
 
-A template prints a truth value only where it is true, and leaving the field out does not mean false.
+The rule also reports a boolean that the template prints only if it is true, if a missing field does not mean false.
 
-`{{ if .cpuCFSQuota }}` is not taken for `false`, so that whoever sets `cpuCFSQuota: false` gets the default of the
-kubelet, which is `true`, and gets no message. The same goes for `associatePublicIPAddress` (without it the subnet
-decides), `encrypted` (the account's default holds) and `deleteOnTermination` (the image decides).
+`{{ if .cpuCFSQuota }}` is false for `cpuCFSQuota: false`. The template then prints nothing, the kubelet uses its
+default `true`, and there is no error. The same is true for `associatePublicIPAddress` (without it, the subnet
+decides), `encrypted` (the account's default applies) and `deleteOnTermination` (the image decides).
 
 ```yaml bad frame=class
 spec:
@@ -64,10 +62,10 @@ def _check_condition(source: Source, context: Context) -> Findings:
         start, end = guarded.condition
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{guarded.key}` is written under a condition on another field: `{guarded.asked}`",
+            message=f"the template writes `{guarded.key}` only if another field is set: `{guarded.asked}`",
             edits=[Edit(source, start, end, guarded.printed)],
-            also=[Also(Span(source, *guarded.value), f"`{guarded.printed}` is printed here")],
-            note=f"where `{guarded.asked}` is empty, `{guarded.key}` is silently dropped",
+            also=[Also(Span(source, *guarded.value), f"the template prints `{guarded.printed}` at this place")],
+            note=f"if `{guarded.asked}` is empty, the template silently drops `{guarded.key}`",
         )
 
 
@@ -81,7 +79,7 @@ def _check_false(source: Source, context: Context) -> Findings:
         start, end = guarded.condition
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{guarded.key}: false` is never printed: `if` asks whether the value is true",
+            message=f"the template never prints `{guarded.key}: false`: `if` tests whether the value is true",
             edits=[Edit(source, start, end, f'not (kindIs "invalid" {guarded.asked})')],
             also=[Also(Span(source, *guarded.value), "printed here")],
             note=f"without the field, {meaning}",

@@ -1,8 +1,8 @@
-r"""Values that the requirement's key never has and another key does, such as families in `instance-category`.
+r"""A requirement has values that belong to another key, such as families in `instance-category`.
 
 `instance-category` is the letter (`c`, `m`, `r`), `instance-family` the letter with its generation (`c7g`),
-`instance-type` the whole name (`c7g.large`), `instance-size` what stands behind its dot. A requirement that
-holds values of another key only leaves no instance type; under `NotIn` it excludes nothing.
+`instance-type` the whole name (`c7g.large`), and `instance-size` the part after the dot. If a requirement has only
+values of another key, the NodePool has no instance type. With `NotIn` such a value excludes nothing.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -1,10 +1,10 @@
-r"""A volume with `deleteOnTermination: false`, which stays after its node is deleted.
+r"""A volume has `deleteOnTermination: false`, so it stays after its node is deleted.
 
-Karpenter replaces nodes all the time, and no new node takes a volume of an old one. Each leaves its volumes behind:
-nobody uses them, they cost as before, and what pods wrote to them stays readable. Data that has to outlive a node
-belongs on a PersistentVolume.
+Karpenter replaces nodes often, and no new node reuses a volume of an old one. Each replaced node leaves its volumes:
+nobody uses them, they still cost money, and everybody with access can read what pods wrote to them. Put data that
+must outlive a node on a PersistentVolume.
 
-The fix replaces the nodes of the class; the volumes of those that run now are left behind even so.
+The fix replaces the nodes of the class. The volumes of the nodes that run now still stay.
 
 ```yaml bad frame=class
 spec.blockDeviceMappings:
@@ -43,8 +43,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if node is not None and node.value is False:
             yield Finding(
                 at=node,
-                message="the volume stays when its node is gone: each replaced node leaves one behind, and its cost",
+                message="the volume stays after its node is deleted: each replaced node leaves a volume that "
+                "costs money",
                 edits=edits.if_editable(edits.set_value, node, True),
-                note="no later node uses it",
+                note="no later node uses this volume",
                 help="keep data that outlives a node on a PersistentVolume",
             )

@@ -1,11 +1,11 @@
-"""The AWS Load Balancer Controller gets no `vpcId`, and pods do not reach the metadata service: it does not start.
+"""The AWS Load Balancer Controller has no `vpcId` and cannot reach the metadata service, so it does not start.
 
-Without `vpcId` (or `vpcTags`) the controller asks the metadata service for the VPC of its node. A pod's packet makes
-one hop more than the node's own, and in v1 `httpPutResponseHopLimit` is 1 unless a class says otherwise: on such a
-node the controller fails with `failed to get VPC ID`, unless it uses the host's network.
+Without `vpcId` (or `vpcTags`), the controller asks the metadata service for the VPC of its node. A packet from a pod
+needs one hop more than a packet from the node, and in v1 `httpPutResponseHopLimit` is 1 by default. On such a node
+the controller fails with `failed to get VPC ID`, unless it uses the host's network.
 
-The rule reads HelmReleases, Applications and `helm_release`. It is silent where values may stand elsewhere, where the
-controller is bound to some nodes, and where some class has a higher limit or one that is not known.
+The rule reads HelmReleases, Applications and `helm_release`. It reports nothing if values may be elsewhere, if the
+controller is restricted to some nodes, or if a class has a higher or unknown limit.
 
 ```yaml bad
 # file: controller.yaml
@@ -94,8 +94,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         written = options.get("httpPutResponseHopLimit") if options is not None else None
         yield Finding(
             at=written or node_class.node.find("metadata", "name") or node_class.node,
-            message="hop limit 1: the AWS Load Balancer Controller, without `vpcId`, does not start on these nodes",
-            also=[Also(at, "gets no `vpcId`")],
+            message="with hop limit 1, the AWS Load Balancer Controller without `vpcId` does not start on these "
+            "nodes",
+            also=[Also(at, "has no `vpcId`")],
             help="set `vpcId` and `region` in the values of its chart",
         )
 

@@ -1,13 +1,13 @@
-r"""A requirement's value that is written as a pattern, such as `*` or `c7*`: Karpenter has no wildcards.
+r"""A requirement has a value with a wildcard, such as `*` or `c7*`, but Karpenter has no wildcards.
 
-Values are compared as text, and `*` is not a valid label value: the API server accepts the NodePool, Karpenter's
-controller rejects it, and the pool never becomes ready and launches nothing. This is so in every release and for
-every operator.
+Karpenter compares values as text, and `*` is not a valid label value. The API server accepts the NodePool, but
+Karpenter's controller rejects it: the pool never becomes ready and launches nothing. This is true for every release
+and every operator.
 
-`In ["*"]` means `operator: Exists`. Patterns of instance types become the label that they mean: `m5.*` is
-`instance-family In ["m5"]`, `*.large` is `instance-size In ["large"]`. Any other pattern is replaced by the values
-that it matches, of the instance types that the pool's other requirements allow. The values of zones and of labels of
-your own are not known offline: there only `*` can be replaced.
+`In ["*"]` means `operator: Exists`. The fix converts patterns of instance types to the right label: `m5.*` becomes
+`instance-family In ["m5"]`, `*.large` becomes `instance-size In ["large"]`. It replaces any other pattern by the
+matching values of the instance types that the pool's other requirements allow. nodelint does not know the values of
+zones and custom labels offline, so for those it replaces only `*`.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -116,13 +116,13 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if line.operator in ("Exists", "DoesNotExist"):
             return edits.remove(values), f"`{line.operator}` takes no values"
         if everything and line.operator == "NotIn":
-            return [], "excluding every value leaves nothing: list the values to exclude"
+            return [], "this excludes every value: list the values to exclude"
         known = labels.known_values(key, context.catalog)
         if everything and (len(line.texts) == 1 or known is None or len(known) > _MOST_LISTED):
             return [*edits.set_value(operator, "Exists"), *edits.remove(values)], None
         new = _written_out(pool, line, key, context)
         if new is None and known is None:
-            return [], f"the values of {labels.name_of(key)} are not known offline: list them"
+            return [], f"nodelint does not know the values of {labels.name_of(key)} offline: list them"
         if new is None and not _allowed(pool, line, key, context):
             return [], _why_none(line, key, context.resolution(pool))
         if new is None:
@@ -173,9 +173,10 @@ def _one_family(text: str, key: str, known: Collection[str]) -> list[str]:
 
 
 def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, list[str]] | None:
-    """The label and values that say what patterns of instance types mean: `m5.*` is the family m5, `*.large` a size.
+    """Return the label and the values that say what patterns of instance types mean: `m5.*` is the family m5,
+    `*.large` a size.
 
-    None where a value is a single type, or the list asks for a number of values.
+    None where a value is a single type, or the list has a minValues.
     """
     if key != keys.INSTANCE_TYPE or line.min_values is not None:
         return None

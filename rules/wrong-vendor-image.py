@@ -1,12 +1,12 @@
-r"""GPU or accelerator types of one vendor that get the image made for another one's.
+r"""GPU or accelerator types of one vendor get the image that is made for another vendor.
 
-An alias has an image for types with GPUs and one for types with other accelerators, and Karpenter chooses by whether
-a type has any, not by whose they are. So `g4ad` (AMD) starts with the image that has NVIDIA's driver, and `dl2q`
-(Qualcomm) with the one for Neuron: the node joins, its devices stay unused, and it costs what they cost.
-`g4ad.xlarge` is among the cheapest types with a GPU.
+An alias has one image for types with GPUs and one for types with other accelerators. Karpenter does not look at the
+vendor. So `g4ad` (AMD) starts with the image with NVIDIA's driver, and `dl2q` (Qualcomm) starts with the image for
+Neuron. The node joins, its devices stay unused, and you pay for them. `g4ad.xlarge` is among the cheapest types with
+a GPU.
 
-This rule reports NodePools for such types: those that name one, or leave nothing else. The fix leaves the families
-out; it is unsafe, for nodes of theirs that run are replaced.
+The rule reports NodePools for such types: those that name one, or allow no others. The fix excludes the families. It
+is unsafe because Karpenter replaces running nodes of these families.
 
 ```yaml bad frame=pool+class
 metadata.name: gpu
@@ -92,7 +92,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
         severity="info" if others else None,
         edits=_remove_wrong_types(pool, resolution, wrong, line),
         also=also,
-        help="exclude it, or give it a NodePool and a class with an image of its own",
+        help="exclude it, or use a separate NodePool and a class with the right image",
     )
 
 

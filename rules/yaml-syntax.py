@@ -1,14 +1,13 @@
-r"""A document that is not valid YAML: kubectl cannot read it, or kustomize and Flux cannot.
+r"""A document is not valid YAML, so kubectl, or kustomize and Flux, cannot read it.
 
-nodelint reads YAML as kubectl does: tabs do not indent, and a document is read whole or not at all. Where a key is
-twice in one mapping, kubectl keeps the last value and silently drops the first, and kustomize refuses the
-file (Flux builds with it). nodelint reports that and judges nothing else of the document. Other documents of the
-same file are still checked. Where the keys `apiVersion` and `kind` come twice, two objects stand in one document:
-the line `---` is missing between them. Merge conflicts that git left in a file are one finding, and each side of
-them is a suggestion.
+nodelint reads YAML as kubectl does: tabs do not indent, and one error makes the whole document unreadable. If a key
+appears twice in one mapping, kubectl silently keeps the last value, and kustomize refuses the file (Flux accepts it).
+nodelint reports the key and does not judge the rest of the document. It still checks the other documents of the file.
+If the keys `apiVersion` and `kind` appear twice, the line `---` between two objects is missing. Merge conflicts that
+git left in a file are one finding, with each side as a suggestion.
 
-A file that does not parse because it is a template (Helm, Terraform, Jinja) is skipped, not reported, and
-documents that mention Karpenter but hold none of its objects are left to others.
+nodelint skips a file that does not parse because it is a template (Helm, Terraform, Jinja). It also skips documents
+that mention Karpenter but contain none of its objects.
 
 ```yaml bad
 apiVersion: karpenter.k8s.aws/v1
@@ -77,14 +76,14 @@ def check(source: Source, context: Context) -> Findings:
         if first is not None and _begins_object(source.text, first, problem.offset):
             yield Finding(
                 at=at,
-                message="another object begins here: the line `---` in front of it is missing",
+                message="another object begins at this line: the line `---` before it is missing",
                 edits=[Edit(source, problem.offset, problem.offset, f"---{_line_break(source.text)}")],
                 also=[Also(Span(source, first, first + problem.length), "the first object")],
                 note="kubectl silently drops the first object; kustomize and Flux refuse the file",
             )
             continue
         also = [] if first is None else [Also(Span(source, first, first + problem.length), "the first one")]
-        also += [] if opened is None else [Also(Span(source, opened, opened + 1), "still open here")]
+        also += [] if opened is None else [Also(Span(source, opened, opened + 1), "it is still open at this line")]
         yield Finding(
             at=at,
             message=problem.message,
@@ -128,7 +127,7 @@ def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
         for conflict in conflicts:
             begin = source.text.index("\n", conflict[side]) + 1
             changes += [Edit(source, conflict[0], begin, ""), Edit(source, conflict[side + 1], conflict[4], "")]
-        ways.append(Suggestion(f"keep what stands {name} `=======`", changes))
+        ways.append(Suggestion(f"keep the lines {name} `=======`", changes))
     return Finding(
         at=Span(source, first, _end_of_line(source.text, first)),
         message="a merge conflict is not resolved",

@@ -1,10 +1,10 @@
-"""Zones of another region than the one in which the files make or install the cluster: nothing is launched.
+"""A NodePool has zones of another region than its cluster, so Karpenter launches nothing.
 
-A cluster is in one region, and so are its subnets. A NodePool that asks for zones of another region finds no subnet
-there: its pods stay Pending. This happens when a NodePool is copied from a cluster of another region.
+A cluster is in one region, and so are its subnets. If a NodePool has zones of another region, it finds no subnet, and
+its pods stay Pending. This happens when somebody copies a NodePool from a cluster of another region.
 
-The rule reads where the files of the repository say the region: the provider `aws` of Terraform (without an alias)
-and a `ClusterConfig` of eksctl. It is silent if one of several regions is that of the zones.
+The rule reads the region from the files of the repository: the provider `aws` of Terraform (without an alias) and a
+`ClusterConfig` of eksctl. It reports nothing if the files state several regions and one of them fits the zones.
 
 ```yaml bad
 # file: cluster.yaml
@@ -91,10 +91,11 @@ def check(source: Source, context: Context) -> Findings:
         region, at = next(iter(stated.items()))
         yield Finding(
             at=pool_requirements.values_at(item),
-            message=f"zones of {', '.join(sorted(regions))}, and the cluster is in {' or '.join(sorted(stated))}:"
-            " nothing is launched",
-            also=[Also(at, f"says {region}")],
-            help="ask for zones of the cluster's region",
+            message=f"the zones are in {', '.join(sorted(regions))}, but the cluster is in "
+            f"{' or '.join(sorted(stated))}:"
+            " Karpenter launches nothing",
+            also=[Also(at, f"states {region}")],
+            help="use zones of the cluster's region",
         )
 
 

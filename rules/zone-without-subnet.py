@@ -1,18 +1,18 @@
-r"""A zone that a NodePool asks for and in which its class has no subnet: no node can be launched there.
+r"""A NodePool requires a zone in which its class has no subnet, so no node can launch there.
 
-Karpenter launches in the zones of the subnets that the class finds. A zone together with others that have a subnet
-does nothing (a warning); where no zone of a requirement has one, the NodePool launches nothing (an error). Pods that
-are bound to such a zone, by a volume or a spread over zones, stay Pending.
+Karpenter launches nodes in the zones of the subnets that the class finds. If only some zones of a requirement have no
+subnet, they have no effect. This is a warning. If no zone has a subnet, the NodePool launches nothing. This is an
+error. Pods that need such a zone, because of a volume or a spread over zones, stay Pending.
 
-`topology.kubernetes.io/zone` takes names such as `us-east-1a`, `topology.k8s.aws/zone-id` ids such as `use1-az1`.
-Which id a name stands for differs from account to account; here it is that of the class's own subnets.
+`topology.kubernetes.io/zone` takes names such as `us-east-1a`, and `topology.k8s.aws/zone-id` takes ids such as
+`use1-az1`. The id of a name differs between accounts. nodelint uses the id of the class's own subnets.
 
-A NodePool that lists zones of another region only is not judged.
+The rule does not judge a NodePool that lists only zones of another region.
 
-The fixes are safe: no node of this class can be running in a zone in which it has no subnet.
+The fixes are safe: Karpenter launches no node of this class in a zone without a subnet.
 
-There is no edit for a zone that a label asks for: a label has one value, and the subnets may be in several zones.
-Nor is there one where several lines ask for zones: which of them is meant is not plain.
+There is no edit for a zone that a label sets, because a label has one value and the subnets may be in several zones.
+There is no edit either if several requirements set zones, because it is not clear which one is meant.
 
 ```yaml facts
 subnets:
@@ -27,14 +27,14 @@ spec.template.spec.requirements:
     values: ["us-east-1a", "us-east-1b", "us-east-1e"]
 ```
 
-A zone id where a name is due, as infrastructure code hands them out:
+The next pool has a zone id where a zone name is required. Infrastructure code often returns ids:
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
   - {key: topology.kubernetes.io/zone, operator: In, values: [use1-az4, use1-az6]}
 ```
 
-Nothing can be launched here, and only you know which zone was meant:
+The next pool can launch nothing, and only you know which zone was meant:
 
 ```yaml bad frame=pool+class
 metadata.name: database
@@ -95,7 +95,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     at, node_class = lines[0].node, context.node_class(pool)
     selectors.check_region([pool], context.facts, "subnets")
     if node_class is None:
-        yield Skip(at, "the class of the NodePool, and so its subnets, is not among the files")
+        yield Skip(at, "no file contains the class of the NodePool, so its subnets are not known")
         return
     subnets = selectors.subnets_of(node_class, context.facts).everything()
     if subnets is None:
@@ -115,7 +115,7 @@ def _line(
     if line.key == keys.ZONE_ID and not {_area(id) for id in line.texts} & {
         _area(id) for id in (*names, *names.values())
     }:
-        yield Skip(line.node, "the zones are of another region than the facts")
+        yield Skip(line.node, "the zones are in another region than the facts")
         return
     dead = [value for value in line.values if isinstance(value.text, str) and value.text not in here]
     wholly = line.known and len(dead) == len(line.values)
@@ -136,7 +136,7 @@ def _line(
             None,
             *map(selectors.region_of, here),
         ):
-            yield Skip(value.node, f"`{value.text}` is a zone of another region than the facts")
+            yield Skip(value.node, f"`{value.text}` is a zone in another region than the facts")
         else:
             yield _idle(line, value, sorted(here), wholly)
 
@@ -170,7 +170,7 @@ def _nowhere(line: pool_requirements.PoolRequirement, served: Sequence[str], alo
         at=line.at.values_node if several and isinstance(line.at, RequirementLine) else line.values[0].node,
         message=f"the class has no subnet in {'any of ' if several else ''}`{zones}`",
         covers=[line.node, *(value.node for value in line.values)],
-        note="no node launches there",
+        note="no node launches in this zone",
         help=f"its subnets are in {_listed(served)}",
         suggestions=_suggest_served_zones(line, served) if alone else [],
     )
@@ -192,7 +192,7 @@ def _idle(
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
         severity="error" if wholly else "warning",
         edits=_remove_zone(line, value),
-        note="no node launches there",
+        note="no node launches in this zone",
         help=f"its subnets are in {_listed(served)}",
     )
 

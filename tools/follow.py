@@ -258,7 +258,9 @@ class Follower:
             self.by_hand += [f"{what}: {line}" for line in differences(first, second)]
 
     def _unknown_versions(self, old: Release, new: Release) -> dict[str, str]:
-        """The versions of the hashes, where `hashes.json` has the newer one already the older one in its place."""
+        """Return the hash version of each kind for the new release. A kind whose new version `hashes.json` already
+        has keeps the old one.
+        """
         path = self.data / "hashes.json"
         annotations = json.loads(path.read_text(encoding="utf-8"))["annotations"] if path.exists() else {}
         before = old.hash_versions()

@@ -135,7 +135,9 @@ def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[Sch
 
 
 def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
-    """Yield why the API server refuses an object, but for fields that it drops: of no release, or of another one."""
+    """Yield why the API server refuses an object. Fields that it drops, because no release or another one has them,
+    are left out.
+    """
     for problem in check_as_stored(obj, release, schemas):
         if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
             yield problem

@@ -117,7 +117,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def token(value: Any) -> object:
-    """Something hashable that is equal for equal JSON values."""
+    """Return a hashable value that is equal for equal JSON values."""
     if isinstance(value, dict):
         return frozenset((key, token(tokens)) for key, tokens in value.items())
     if isinstance(value, list):
@@ -127,11 +127,16 @@ def token(value: Any) -> object:
 
 def holds_unknown(value: object) -> bool:
     """Whether a placeholder stands somewhere in a value."""
+    return _holds(value, UnknownValue)
+
+
+def _holds(value: object, kind: type) -> bool:
+    """Whether a value of a type stands somewhere in a value."""
     if isinstance(value, dict):
-        return any(map(holds_unknown, value.values()))
+        return any(_holds(item, kind) for item in value.values())
     if isinstance(value, list):
-        return any(map(holds_unknown, value))
-    return isinstance(value, UnknownValue)
+        return any(_holds(item, kind) for item in value)
+    return isinstance(value, kind)
 
 
 class Unsound(UnknownValue):
@@ -145,11 +150,7 @@ UNSOUND = Unsound()
 
 def holds_unsound(value: object) -> bool:
     """Whether a value of the wrong type stands somewhere in a value."""
-    if isinstance(value, dict):
-        return any(map(holds_unsound, value.values()))
-    if isinstance(value, list):
-        return any(map(holds_unsound, value))
-    return isinstance(value, Unsound)
+    return _holds(value, Unsound)
 
 
 def converted(node: Node, value: object, wanted: str) -> str | None:
@@ -167,7 +168,7 @@ def converted(node: Node, value: object, wanted: str) -> str | None:
 
 
 def type_of(node: Node, path: str, wanted: str) -> str:
-    """That something is of the wrong type."""
+    """Return the message that a value is of the wrong type."""
     name = last(path)
     where = f"an entry of `{name}`" if path.endswith("]") and not path.endswith('"]') else f"`{name}`"
     if node.kind == "scalar":
@@ -182,7 +183,7 @@ _SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "stri
 
 
 def describe_unlisted_value(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
-    """That a value is not one of those admitted."""
+    """Return the message that a value is not one of those admitted."""
     start = f"{quote_value(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
@@ -191,7 +192,7 @@ def describe_unlisted_value(value: object, path: str, choices: Iterable[object],
 
 
 def needs(what: str, since: Version, target: Version) -> str:
-    """That the target release does not have something yet."""
+    """Return the message that the target release does not have something yet."""
     if since > NEWEST:
         return f"{what} needs Karpenter {since}, which is not released"
     message = f"{what} needs Karpenter {since} or newer"
@@ -200,7 +201,7 @@ def needs(what: str, since: Version, target: Version) -> str:
 
 
 def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
-    """That a map takes no such key."""
+    """Return the message that a map takes no such key."""
     start = f"`{last(path)}` has no key {quote_value(name, 30)}"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
@@ -209,19 +210,19 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
 
 
 def too_long(value: str, path: str, most: int) -> str:
-    """That a text has too many characters."""
+    """Return the message that a text has too many characters."""
     return f"{quote_value(value, 25)} has {len(value)} characters, `{last(path)}` allows at most {most}"
 
 
 def too_short(path: str, least: int) -> str:
-    """That a text has too few characters."""
+    """Return the message that a text has too few characters."""
     if least == 1:
         return "an empty key is not allowed" if _quoted(path) == "" else f"`{last(path)}` must not be empty"
     return f"`{last(path)}` needs at least {least} characters"
 
 
 def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: str | None = None) -> str:
-    """That a text does not have the form asked for: in words, else by its pattern."""
+    """Return the message that a text does not have the form asked for: in words, else by its pattern."""
     if words is not None and meant is not None:
         return (
             f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"

@@ -166,12 +166,12 @@ class SchemaNode:
 
     @cached_property
     def near_names(self) -> NearNames:
-        """Return the same names, to find the one that another was meant to be."""
+        """Return the names of the fields, to be searched for the one that a misspelt name was meant to be."""
         return NearNames(self.names_of_release)
 
     @property
     def has_fields(self) -> bool:
-        """Whether the schema names fields of the object."""
+        """Whether the schema lists fields of the object by name."""
         return bool(self.properties)
 
     @cached_property

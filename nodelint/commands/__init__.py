@@ -95,6 +95,19 @@ def include(command: _F) -> _F:
     return click.option("--include", multiple=True, metavar="GLOB,...", help=text)(command)
 
 
+def values(command: _F) -> _F:
+    """The option that names the values files of the chart that is judged."""
+    import click
+
+    from nodelint.commands._shell_completion import files
+
+    text = (
+        "Judge the Helm chart with this values file and no other. May be repeated: a later file replaces values of"
+        " an earlier one, as with `helm -f`."
+    )
+    return click.option("-f", "--values", multiple=True, metavar="FILE", shell_complete=files, help=text)(command)
+
+
 def output_format(command: _F) -> _F:
     """The option that names the format of a command's own output."""
     import click
@@ -170,7 +183,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
 
 def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
-    """The same for a command that has nothing to say where none of the paths is there: it ends the run then."""
+    """Return the settings for some paths. The run ends where none of the paths is there."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)
 
@@ -196,22 +209,27 @@ def discovered(
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
     line = watch_progress()
-    if line is None:
-        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named, filtering)
 
     def tell(count: int) -> None:
-        if count % 100 == 0:
+        if count % 100 == 0 and line is not None:
             line.tell(f"read {count:,} files …")
 
-    found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
-    line.clear()
+    on_file = tell if line is not None else None
+    found = discover(paths, exclude, on_file=on_file, include=include, also=also, known=known)
+    if line is not None:
+        line.clear()
+    if settings.values:
+        from nodelint.commands._values import take_values
+
+        take_values(found, settings.values, paths)
     return _take_stdin(found, named, filtering)
 
 
 def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
-    """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
+    """Return what was found, with the text of standard input. The run ends where that text is empty: the command in
+    front of the pipe has failed.
 
-    An editor, which names the file, may well hold an empty one.
+    An editor names the file whose text it pipes: such a text may be empty.
     """
     if found.stdin is None:
         return found
@@ -324,7 +342,7 @@ def _tell_new_names(session: Session) -> None:
 
     former = former_names(session.rules)
     for name in sorted(former.keys() & set(named)):
-        say(f"the rule `{name}` is named `{former[name]}` today; the old name goes on working")
+        say(f"the rule `{name}` has the new name `{former[name]}`; the old name still works")
 
 
 def now() -> datetime:
@@ -365,7 +383,9 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """The places at which a manifest cannot be read, and why, with what is not done for it: `not asked for`."""
+    """Return the places at which a manifest cannot be read, each with a sentence. `what` says what is not done for
+    it: `not asked for`.
+    """
     places = []
     for source in found.sources:
         for problem in source.problems:

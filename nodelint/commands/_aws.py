@@ -39,7 +39,7 @@ class Brought(NamedTuple):
 
     @property
     def fruitless(self) -> bool:
-        """Whether something was asked and nothing answered."""
+        """Whether AWS was asked and answered nothing."""
         return bool(self.new) and all(answer.failed is not None for answer in self.new.values())
 
 

@@ -117,7 +117,9 @@ def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
 
 
 def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
-    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    """Return the options of the output with where a run writes. With `--fix`, standard output carries the fixed text
+    of standard input.
+    """
     to_stderr = writing and "-" in paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 
@@ -239,6 +241,16 @@ def _less_known(
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 
+def _hint_at_chart(found: Discovery) -> str | None:
+    """Return what to do with the one file that is named, if it may hold values; nothing is loaded for other paths."""
+    path = next(iter(found.named), "")
+    if len(found.named) != 1 or found.folders or not path.endswith((".yaml", ".yml")):
+        return None
+    from nodelint.commands._values import hint_at_chart
+
+    return hint_at_chart(path)
+
+
 def _nothing(run: _Run) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
     if run.words.to_stderr:
@@ -257,6 +269,8 @@ def _nothing(run: _Run) -> NoReturn:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
+        if hint := _hint_at_chart(run.found):
+            lines.append(f"{hint}.")
         if lines:
             echo("\n".join(lines), err=run.words.to_stderr)
     else:
@@ -345,15 +359,17 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
-    from nodelint.report.unified_diff import coloured, unified
+    from nodelint.report.unified_diff import coloured, unified, unsafe_notes
 
     style = look().style
+    unsafe = [result for result in fixed.applied if result.safety == "unsafe"]
     for old, new in zip(sources, fixed.sources, strict=True):
-        lines = "".join(unified(old, new))
+        lines = "".join([*unsafe_notes(old, unsafe), *unified(old, new)])
         echo(coloured(screened(lines, commands=True), style), nl=False, commands=True)
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
-    echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+    by_unsafe = f", {len(unsafe):,} of them by unsafe fixes" if unsafe else ""
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}{by_unsafe}.", err=True)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:

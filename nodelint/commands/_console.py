@@ -72,7 +72,7 @@ def watch_progress() -> ProgressLine | None:
 
 
 def say(message: str) -> None:
-    """A line on standard error; a file's name can neither break it nor steer the terminal."""
+    """Print a line on standard error. A file's name can neither break the line nor steer the terminal."""
     _write(f"nodelint: {without_commands(printable(message))}", err=True)
 
 

@@ -16,7 +16,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def start_deadline(timeout: str | None) -> None:
-    """Let the run end after a time such as `90`, `90s` or `5m`. Ends the run where it is no such time."""
+    """End the run after a time such as `90`, `90s` or `5m`. End it at once where the text is no such time."""
     if timeout is None:
         return
     number, unit = (timeout[:-1], timeout[-1]) if timeout[-1:] in _SECONDS else (timeout, "s")

@@ -18,7 +18,7 @@ from nodelint.model.evidence import About
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import FIRST_SERVING, OLDEST
 from nodelint.releases import Evidence, Stated, evidence_of
-from nodelint.text import Node
+from nodelint.text.missing import text_of
 
 _LARGEST = 1 << 20
 _WORKFLOWS = ".github/workflows/"
@@ -52,7 +52,7 @@ def survey(folder: str) -> Survey:
             ci.add("GitLab CI, which runs it already" if _names_us(path, folder) else "GitLab CI")
 
     def evidence_about(about: About) -> tuple[Evidence, ...]:
-        """What counts for the objects; all that is stated where there are none."""
+        """Return the statements of releases that count for the objects. All statements where there are no objects."""
         evidence = [e for obj in judged for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(evidence or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
@@ -95,7 +95,7 @@ def _names_us(path: str, top: str) -> bool:
 def _styles(obj: Object, top: str) -> Iterator[str]:
     """The ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
     document, root = obj.document, obj.document.root
-    outer = _word(root, "kind") if root is not None and root is not obj.node else None
+    outer = text_of(root.get("kind")) if root is not None and root is not obj.node else ""
     of_block = obj.source.text if document.host == "block" else ""
     for row in TABLE.rows:
         hosted = document.host is not None and document.host in (row.name, *row.styles)
@@ -131,8 +131,3 @@ def _above(path: str, top: str, names: tuple[str, ...]) -> bool:
         if folder in (highest, os.path.dirname(folder)):
             return False
         folder = os.path.dirname(folder)
-
-
-def _word(node: Node | None, key: str) -> str | None:
-    value = node.get(key) if node is not None else None
-    return value.value if value is not None and isinstance(value.value, str) else None

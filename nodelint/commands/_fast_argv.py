@@ -39,7 +39,7 @@ _FACTS = {
     "--kubernetes-version": "kubernetes_version",
 }
 _JUDGING = {"--crds": "crds", "--jobs": "jobs", "--output": "output", "--profile": "profile"}
-_PATHS = {"--exclude": "exclude", "--include": "include"}
+_PATHS = {"--exclude": "exclude", "--include": "include", "--values": "values", "-f": "values"}
 _RULES = {"--extend-select": "extend_select", "--ignore": "ignore", "--rules": "rules", "--select": "select"}
 _ISOLATED = {"--isolated": "isolated"}
 _UNSAID = ("respect_gitignore", "preview", "repository_rules")

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
     from nodelint.fit.cost import FleetCost
+    from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.inventory import Inventory
-    from nodelint.karpenter.resolve import Resolution
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.gap import Gap
@@ -137,14 +137,13 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
     """Which DaemonSets take no room beside any pod."""
-    from nodelint.model.messages import counted
+    from nodelint.model.messages import counted, list_first
 
-    shown = ", ".join(f"{daemon.label} ({daemon.source.path})" for daemon in daemons[:3])
-    more = f" and {len(daemons) - 3:,} more" if len(daemons) > 3 else ""
+    shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)
     verb = "takes" if len(daemons) == 1 else "take"
     return (
         f"{counted(len(daemons), 'DaemonSet')} {verb} no room on nodes here: another cluster or another example may "
-        f"have {'it' if len(daemons) == 1 else 'them'}: {shown}{more}"
+        f"have {'it' if len(daemons) == 1 else 'them'}: {shown}"
     )
 
 
@@ -188,6 +187,7 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
+    from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
     from nodelint.lint.workloads import read_texts
@@ -209,43 +209,45 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:
-        stop(
-            *_list_unread(found),
-            _say_why_no_pool(written, newest),
-        )
+        stop(*_list_unread(found), _say_why_no_pool(written, newest))
     pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
-    world = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen_target.releases: Context(world, chosen_target._replace(facts=facts), foreign=of_auto_mode)
-        for chosen_target in newest.values()
-    }
-    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
-    say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
+    every = [*judged, *context_objects, *overlays]
+    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
+    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
+
+    def context_of(pool: NodePool) -> Context:
+        return contexts[newest[pool].releases]
+
+    resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
+    say_refused(pools, context_of)
     return Tree(
         resolutions,
-        workloads,
+        [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent],
         overlays,
-        read_texts(found.node_groups),
-        lambda pool: contexts[newest[pool].releases].policies(pool),
-        _find_unread(gaps),
-        _list_unjudged(inventory, pools, absent),
-        _resolve_built_in(pools, lambda pool: contexts[newest[pool].releases]),
+        lambda pool: context_of(pool).policies(pool),
+        OtherCapacity(
+            read_texts(found.node_groups),
+            _find_unread(gaps),
+            _list_unjudged(inventory, pools, absent),
+            _resolve_built_in(pools, context_of),
+        ),
     )
 
 
-def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[Resolution]:
-    """What the pools that are built into EKS Auto Mode can launch, where the files have some of its pools."""
+def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[EmptyPool]:
+    """Return the pools that are built into EKS Auto Mode, where the files have some of its pools."""
     ours = next((pool for pool in pools if pool.provider == "auto-mode"), None)
     if ours is None:
         return []
     from nodelint.fit.built_in import built_in_pools
+    from nodelint.fit.pools import EmptyPool
 
     named = {pool.name for pool in pools}
-    return [context_of(ours).resolution(pool) for pool in built_in_pools() if pool.name not in named]
+    built_in = [pool for pool in built_in_pools() if pool.name not in named]
+    return [EmptyPool(context_of(ours).resolution(pool)) for pool in built_in]
 
 
 def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
@@ -265,7 +267,8 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
     chosen = [w for w in tree.workloads if w.name == name and kind.lower() in ("", w.kind.lower())]
     if not chosen:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
-        more = f" and {len(there) - 10:,} more" if len(there) > 10 else ""
-        present = f"they hold {', '.join(there[:10])}{more}" if there else "they hold none"
+        from nodelint.model.messages import list_first
+
+        present = f"they hold {list_first(there, 10)}" if there else "they hold none"
         stop(f"no workload `{wanted}` is in the files; {present}")
     return chosen

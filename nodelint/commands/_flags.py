@@ -40,10 +40,15 @@ if TYPE_CHECKING:
 
         include: tuple[str, ...]
 
+    class ValuesFlags(TypedDict):
+        """Of `commands.values`."""
+
+        values: tuple[str, ...]
+
     class RenderingFlags(TypedDict):
         """Of `commands._lint_setup.rendering_options`."""
 
-    class JudgingFlags(PathFlags, RenderingFlags):
+    class JudgingFlags(PathFlags, ValuesFlags, RenderingFlags):
         """Of `commands._lint_setup.judging_options`."""
 
         crds: str | None
@@ -98,10 +103,10 @@ if TYPE_CHECKING:
 
         baseline: str | None
 
-    class ExplainFlags(PathFlags, AwsFlags, VersionFlags):
+    class ExplainFlags(PathFlags, ValuesFlags, AwsFlags, VersionFlags):
         """Of `nodelint explain` and `nodelint fit`."""
 
-    class HashFlags(PathFlags, VersionFlags):
+    class HashFlags(PathFlags, ValuesFlags, VersionFlags):
         """Of `nodelint hash`."""
 
         crds: str | None
@@ -135,7 +140,7 @@ if TYPE_CHECKING:
     class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
         """Of `nodelint why`."""
 
-    class UpgradeFlags(PathFlags, RenderingFlags, AwsFlags, ConfigFlags):
+    class UpgradeFlags(PathFlags, ValuesFlags, RenderingFlags, AwsFlags, ConfigFlags):
         """Of `nodelint upgrade`."""
 
         kubernetes_version: str | None
@@ -151,7 +156,9 @@ class FactFlags(NamedTuple):
 
     @classmethod
     def read(cls, flags: AwsFlags) -> FactFlags:
-        """Those of a command; the rest are settings. Ends the run where they contradict."""
+        """Return the flags about facts of a command; its other flags are settings. End the run where they contradict
+        each other.
+        """
         if flags["live"] and flags["snapshot"]:
             stop("--live and --snapshot exclude each other: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

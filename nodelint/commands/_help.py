@@ -17,6 +17,7 @@ _WRITTEN, _OUTPUT, _END = "What is written", "Output", "Exit code"
 _GROUPS: dict[str, tuple[str, ...]] = {
     _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
     _READ: (
+        "--values",
         "--include",
         "--exclude",
         "--no-ignore",
@@ -74,7 +75,6 @@ _MEANT = {
     "--check": "`nodelint check` writes nothing without `--fix`",
     "--namespace": "NodePools and EC2NodeClasses are in no namespace",
     "--facts": "write `--snapshot`",
-    "--values": "values files are found below the paths: name their folder",
     "--severity": "write `--fail-on`",
     "--level": "write `--fail-on`",
     "--rule": "write `--select`",

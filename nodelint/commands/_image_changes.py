@@ -42,14 +42,14 @@ def _of_region(
     region: str,
     snapshots: tuple[Snapshot, Snapshot],
     objects: Sequence[Object],
-    world: Sequence[Object],
+    run_objects: Sequence[Object],
     target: Target,
 ) -> Iterator[SnapshotDifference]:
     from nodelint.ec2.cache import facts_of
     from nodelint.plan.image_moves import find_image_moves
 
     before, after = (facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots)
-    for pool, node_class, moves in find_image_moves(objects, world, (before, after), target):
+    for pool, node_class, moves in find_image_moves(objects, run_objects, (before, after), target):
         line = pool.source.position(pool.name_node.start).line
         name = f"{pool.name} ({pool.source.path}:{line}), EC2NodeClass {node_class}"
         if moves is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import exclude, include, session_of
+from nodelint.commands import exclude, include, session_of, values
 from nodelint.commands._console import unusable, watch_progress
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
         ),
         exclude,
         include,
+        values,
         click.option(
             "--jobs",
             metavar="N",

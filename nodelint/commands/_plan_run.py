@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import PlanSettingFlags
     from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
+    from nodelint.files.discover import Discovery
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings
 
@@ -92,7 +94,7 @@ def _compare_paths(
     if old is not None:
         count_as_repositories([root_of([old]), root_of(requested)])
         try:
-            was = _read([old], session, root_of([old]), whole=True)
+            was = _read_old([old], session, root_of([old]), root_of(requested), whole=True)
             return was, *_compare(was, requested, session, cluster, whole=True)
         finally:
             count_as_repositories(())
@@ -103,7 +105,7 @@ def _compare_paths(
             if not inside:  # a path that only the revision has is one that this branch deletes
                 _stop_at_a_revision(requested)
                 stop_where_none_is_there(*requested)
-            was = _read(inside, session, into)._replace(above=above)
+            was = _read_old(inside, session, into, above)._replace(above=above)
             return was, *_compare(was, requested, session, cluster)
     except UnreadRevision as error:
         stop(str(error))
@@ -167,7 +169,7 @@ def _compare(
         session,
         ready.request,
         lambda inventory, memory=None: judge_of(settings.jobs, inventory, memory),
-        lambda paths, also: discovered(paths, settings, also),
+        lambda paths, also: _discover_with_workloads(paths, also, was, settings),
         now(),
         cluster,
     )
@@ -185,6 +187,26 @@ def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False
         known = {source.text.encode(errors="replace"): source for source in other.found.sources}
     found = discovered(paths, session.settings, known=known) if paths else Discovery()
     return read_side(found, session, root, paths, whole)
+
+
+def _read_old(paths: Sequence[str], session: Session, root: str, new_root: str, whole: bool = False) -> Read:
+    """Read the old side; its values files are those at the places that --values names below the new side's root."""
+    from nodelint.files.discover import Discovery
+
+    settings, top = session.settings, os.path.realpath(new_root)
+    found = discovered(paths, settings._replace(values=())) if paths else Discovery()
+    moved = (os.path.join(root, os.path.relpath(os.path.realpath(path), top)) for path in settings.values)
+    found.values = [path for path in map(os.path.normpath, moved) if os.path.isfile(path)]
+    return read_side(found, session, root, paths, whole)
+
+
+def _discover_with_workloads(paths: Sequence[str], also: str, was: Read, settings: Settings) -> Discovery:
+    """Find the files of a side again, those in which the pattern `also` is found among them."""
+    if paths is not was.paths:
+        return discovered(paths, settings, also)
+    found = discovered(paths, settings._replace(values=()), also)
+    found.values = was.found.values
+    return found
 
 
 def _fails(plan: Plan, findings: Findings, gate: str) -> bool:

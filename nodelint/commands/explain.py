@@ -18,6 +18,7 @@ from nodelint.commands import (
     settings_over_paths,
     unread,
     unreadable,
+    values,
     versions,
 )
 from nodelint.commands._console import CLEAN, UNUSABLE, echo, echo_json, stop
@@ -65,6 +66,7 @@ Exit codes:
 )
 @options_for(EXPLAIN_FORMATS)
 @colour_option
+@values
 @include
 @exclude
 @facts_options
@@ -109,9 +111,9 @@ def command(
     pools = pools if nodepool is None else _called(nodepool, pools, found)
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
-    world = [*judged, *context_objects, *_list_overlays(inventory)]
+    run_objects = [*judged, *context_objects, *_list_overlays(inventory)]
     releases = {chosen.releases: chosen._replace(facts=facts) for chosen in newest.values()}
-    contexts = {name: Context(world, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
+    contexts = {name: Context(run_objects, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if pools or all(form == "json" for form, _ in wanted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import exclude, include, versions
+from nodelint.commands import exclude, include, values, versions
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
@@ -41,6 +41,7 @@ Exit codes:
 @click.option("--cost", is_flag=True, help="Pack all pods onto nodes; print the number of nodes and their cost.")
 @options_for(FIT_FORMATS)
 @colour_option
+@values
 @include
 @exclude
 @facts_options

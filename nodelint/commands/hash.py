@@ -19,6 +19,7 @@ from nodelint.commands import (
     session_of,
     settings_over_paths,
     unreadable,
+    values,
     versions,
 )
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo_fitted, echo_json
@@ -53,6 +54,7 @@ Exit codes:
     shell_complete=files,
     help="CRDs of your cluster (file or folder), instead of the bundled schemas.",
 )
+@values
 @include
 @exclude
 @versions

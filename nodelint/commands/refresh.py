@@ -18,7 +18,7 @@ from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.config.session import Session
 from nodelint.model.fact_kinds import PRICE_KINDS
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -197,7 +197,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
     try:
         file = output or cache.place(home(paths))
-        unwanted = cache.mark(file) if fresh else None
+        unwanted = cache.stamp_of(file) if fresh else None
         return file, unwanted, _old(file, output is not None, fresh)
     except cache.UnusableSnapshot as error:
         stop(*error.messages)
@@ -275,10 +275,8 @@ def _unbundled(region: Region) -> str | None:
     if not new:
         return None
     families = list(dict.fromkeys(name.partition(".")[0] for name in new))
-    more = f" and {len(families) - _LISTED:,} more" if len(families) > _LISTED else ""
-    return (
-        f"  {counted(len(new), 'instance type')} newer than the bundled list ({', '.join(families[:_LISTED])}{more})"
-    )
+    listed = list_first(families, _LISTED)
+    return f"  {counted(len(new), 'instance type')} newer than the bundled list ({listed})"
 
 
 def _end(

@@ -70,7 +70,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
         name = name.lower() if name.lower() in rules else name
         today = rule.former_names(rules).get(name)
         if today is not None:
-            say(f"the rule `{name}` is named `{today}` today")
+            say(f"the rule `{name}` has the new name `{today}`")
             name = today
     found = [] if name is None or name in rules else _rules_about(name, rules.values())
     if name is None or found:

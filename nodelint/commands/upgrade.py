@@ -9,7 +9,16 @@ import click
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import config_options, discovered, exclude, include, settings_over_paths, unread, unreadable
+from nodelint.commands import (
+    config_options,
+    discovered,
+    exclude,
+    include,
+    settings_over_paths,
+    unread,
+    unreadable,
+    values,
+)
 from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
@@ -59,6 +68,7 @@ Exit codes:
 )
 @exclude
 @include
+@values
 @facts_options
 @timeout_option
 @colour_option

@@ -87,6 +87,8 @@ class Settings(NamedTuple):
     `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `preview` says
     that preview rules report.
 
+    `values` are the values files with which a chart is judged, as --values names them.
+
     `jobs` is the number of processes that judge, None for as many as suit.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
@@ -105,6 +107,7 @@ class Settings(NamedTuple):
     per_path: Mapping[str, frozenset[str]] = NOTHING
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     respect_gitignore: bool = True
     fail_on: FailOn = "error"
     baseline: str | None = None
@@ -244,6 +247,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         per_path=read_per_path(*value("per-path-ignores")),
         exclude=tuple(sorted(read_names(*value("exclude")))),
         include=tuple(sorted(read_names(*value("include")))),
+        values=_list_texts(flags.get("values")),
         respect_gitignore=read_switch(*value("respect-gitignore"), default=True),
         fail_on=read_fail_on(*value("fail-on")),
         baseline=path_of("baseline"),
@@ -261,6 +265,11 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         include_root=folder if not flags.get("include") else "",
         places=_places(given, flags),
     )
+
+
+def _list_texts(value: object) -> tuple[str, ...]:
+    """Return the texts of a flag that may be repeated; none if it was not given."""
+    return tuple(map(str, value)) if isinstance(value, tuple | list) else ()
 
 
 def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:

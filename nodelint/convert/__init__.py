@@ -18,7 +18,8 @@ from nodelint.convert.retired import selector_terms, settle
 from nodelint.convert.rewrite import Path
 from nodelint.edits import NotEditable
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import Object, text
+from nodelint.model.manifest import Object
+from nodelint.model.manifest_terms import text
 
 __all__ = [
     "Conversion",
@@ -31,12 +32,14 @@ __all__ = [
 ]
 
 
-def convert(obj: Object, world: Sequence[Object]) -> Conversion:
+def convert(obj: Object, run_objects: Sequence[Object]) -> Conversion:
     """Make an object v1, in a world of objects that it may refer to or be referred to by.
 
     An object that is v1 already, or of an API that never was, has no edits. Nothing is raised.
     """
-    return conversions(obj, Relations([obj, *(other for other in world if not _same_object(other, obj))]))[id(obj)]
+    return conversions(obj, Relations([obj, *(other for other in run_objects if not _same_object(other, obj))]))[
+        id(obj)
+    ]
 
 
 def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
@@ -189,13 +192,13 @@ def settled_selector(obj: Object, selector: str) -> list[Edit]:
     return _settled(obj, [Member(obj, value=value)])
 
 
-def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
+def settled_kubelet(pool: Object, run_objects: Sequence[Object]) -> list[Edit]:
     """Return the edits that move the kubelet settings of a v1 NodePool to the class it names.
 
     None where the class has some, is shared with other pools, or is not available.
     """
     value = plain_with_placeholders(pool.node)
-    known = Relations([pool, *(other for other in world if not _same_object(other, pool))])
+    known = Relations([pool, *(other for other in run_objects if not _same_object(other, pool))])
     cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
     if cls is None or settings is None or kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:
         return []

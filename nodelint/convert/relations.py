@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import text
 from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
 
@@ -15,10 +16,10 @@ _TEMPLATE = ("spec", "template", "spec")
 class Relations:
     """The pools and classes of a world, by the names that relate them."""
 
-    def __init__(self, world: Sequence[Object]) -> None:
+    def __init__(self, run_objects: Sequence[Object]) -> None:
         self._classes: dict[str, list[Object]] = {}
         self._pools: dict[str, list[Object]] = {}
-        for obj in world:
+        for obj in run_objects:
             if is_class(obj) and (key := _key(obj.node.find("metadata", "name"))) is not None:
                 self._classes.setdefault(key, []).append(obj)
             elif is_pool(obj) and (key := _reference(obj)) is not None:

@@ -389,7 +389,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their breaks, as YAML counts them."""
+    """Return the lines of a text with their breaks, as YAML counts them."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
+from nodelint.drift.plain_values import Plain, condition, is_true, mapping, text, texts
 from nodelint.model.gvk import CLASS_KIND
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Cluster(NamedTuple):
         """Return what the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not
         say.
         """
-        resources = _map(_map(self.pools.get(name, {}).get("status")).get("resources"))
+        resources = mapping(self.pools.get(name), "status", "resources")
         return {str(key): str(value) for key, value in resources.items()}
 
     def of_class(self, name: str) -> list[Claim]:
@@ -67,13 +68,13 @@ class Cluster(NamedTuple):
         return [claim for claim in self.claims if claim.node_class == name]
 
 
-def read(*texts: str) -> Cluster:
+def read(*printed: str) -> Cluster:
     """Read what kubectl printed, JSON or YAML; ValueError where it is neither, or holds none of the three kinds."""
     cluster = Cluster({}, {}, [], {})
     claims: dict[str, Claim] = {}
     workloads: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for obj in _objects([document for text in texts for document in _parsed(text)]):
-        kind, meta = obj.get("kind"), _map(obj.get("metadata"))
+    for obj in _objects([document for output in printed for document in _parsed(output)]):
+        kind, meta = obj.get("kind"), mapping(obj.get("metadata"))
         name = meta.get("name")
         if not isinstance(name, str):
             continue
@@ -84,7 +85,7 @@ def read(*texts: str) -> Cluster:
         elif kind == "NodeClaim":
             claims[name] = _claim(name, obj)
         elif kind == "Node":
-            cluster.nodes[name] = {str(key): str(value) for key, value in _map(meta.get("annotations")).items()}
+            cluster.nodes[name] = texts(meta.get("annotations"))
         elif kind in ("Pod", "PodDisruptionBudget"):
             workloads[str(kind), str(meta.get("namespace", "default")), name] = obj
     cluster.claims.extend(claims.values())
@@ -100,9 +101,9 @@ def read(*texts: str) -> Cluster:
     return cluster
 
 
-def _parsed(text: str) -> list[Any]:
+def _parsed(printed: str) -> list[Any]:
     try:
-        return [json.loads(text)]
+        return [json.loads(printed)]
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except ValueError:
@@ -111,7 +112,7 @@ def _parsed(text: str) -> list[Any]:
     from ruamel.yaml.error import YAMLError
 
     try:
-        return list(YAML(typ="safe").load_all(text))
+        return list(YAML(typ="safe").load_all(printed))
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except YAMLError as error:
@@ -131,29 +132,18 @@ def _objects(documents: list[Any]) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _claim(name: str, obj: dict[str, Any]) -> Claim:
-    meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
-    labels = {str(key): str(value) for key, value in _map(meta.get("labels")).items()}
-    annotations = {str(key): str(value) for key, value in _map(meta.get("annotations")).items()}
+def _claim(name: str, obj: Plain) -> Claim:
+    meta, spec, status = mapping(obj.get("metadata")), mapping(obj.get("spec")), mapping(obj.get("status"))
+    labels = texts(meta.get("labels"))
+    drifted = condition(obj, "Drifted") if is_true(obj, "Drifted") else None
     return Claim(
         name=name,
         pool=labels.get(NODEPOOL, ""),
-        node_class=str(_map(spec.get("nodeClassRef")).get("name", "")),
+        node_class=text(mapping(spec, "nodeClassRef").get("name")),
         labels=labels,
-        annotations=annotations,
+        annotations=texts(meta.get("annotations")),
         spec=spec,
-        drifted=_drifted(_map(obj.get("status")).get("conditions")),
+        drifted=None if drifted is None else text(drifted.get("reason")) or "Drifted",
         deleting=meta.get("deletionTimestamp") is not None,
-        node=str(_map(obj.get("status")).get("nodeName") or ""),
+        node=text(status.get("nodeName")),
     )
-
-
-def _drifted(conditions: Any) -> str | None:
-    for condition in conditions if isinstance(conditions, list) else ():
-        if isinstance(condition, dict) and condition.get("type") == "Drifted" and condition.get("status") == "True":
-            return str(condition.get("reason") or "Drifted")
-    return None
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import Plain, mapping, mappings, meets, moment, text, texts, whole
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
 
@@ -39,17 +40,8 @@ class RunningPod(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def is_protected(self, now: datetime | None, release: Version) -> bool:
-        """Whether its annotation keeps its node from disruption: `true`, or a duration from its start that goes on.
-
-        `IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core: a pod whose start is not known is protected.
-        """
-        value = self.annotations.get(DO_NOT_DISRUPT, "")
-        if value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
-            return value == "true"
-        length = seconds(value)
-        if length is None or length <= 0:
-            return False
-        return self.started is None or now is None or (now - self.started).total_seconds() < length
+        """Whether its annotation keeps its node from disruption."""
+        return is_protected(self.annotations, self.started, now, release)
 
 
 class PodBudget(NamedTuple):
@@ -66,60 +58,51 @@ class PodBudget(NamedTuple):
 
     def selects(self, pod: RunningPod) -> bool:
         """Whether it covers a pod: of its namespace, by labels and expressions; policy/v1 has `{}` select all."""
-        if pod.namespace != self.namespace or self.selector is None:
-            return False
-        wanted = _map(self.selector.get("matchLabels"))
-        expressions = self.selector.get("matchExpressions")
-        return all(pod.labels.get(str(key)) == str(value) for key, value in wanted.items()) and all(
-            _meets(pod.labels, expression) for expression in (expressions if isinstance(expressions, list) else ())
-        )
+        return pod.namespace == self.namespace and meets(pod.labels, self.selector) is True
 
 
-def _meets(labels: dict[str, str], expression: Any) -> bool:
-    fields = _map(expression)
-    value, values = labels.get(str(fields.get("key"))), fields.get("values")
-    listed = [str(value) for value in values] if isinstance(values, list) else []
-    return {
-        "In": value is not None and value in listed,
-        "NotIn": value is None or value not in listed,
-        "Exists": value is not None,
-        "DoesNotExist": value is None,
-    }.get(str(fields.get("operator")), False)
+def is_protected(
+    annotations: Mapping[str, str], started: datetime | None, now: datetime | None, release: Version
+) -> bool:
+    """Whether a pod keeps its node from disruption by an annotation: `true`, or a duration that has not ended.
+
+    `IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core: a pod whose start is not known is protected.
+    """
+    value = annotations.get(DO_NOT_DISRUPT, "")
+    if value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
+        return value == "true"
+    duration = seconds(value)
+    if duration is None or duration <= 0:
+        return False
+    return started is None or now is None or (now - started).total_seconds() < duration
 
 
-def read_pod(obj: dict[str, Any]) -> RunningPod | None:
-    """Return a pod that runs; None for one without a node, and for one that has ended."""
-    meta, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
-    node = spec.get("nodeName")
-    if not isinstance(node, str) or not node or _map(obj.get("status")).get("phase") in _OVER:
+def read_pod(obj: Plain) -> RunningPod | None:
+    """Return a pod that runs. None for one without a node, and for one that has ended."""
+    meta, spec, status = mapping(obj.get("metadata")), mapping(obj.get("spec")), mapping(obj.get("status"))
+    node = text(spec.get("nodeName"))
+    if not node or status.get("phase") in _OVER:
         return None
-    owners = meta.get("ownerReferences")
-    tolerations = spec.get("tolerations")
     return RunningPod(
-        str(meta.get("namespace", "default")),
-        str(meta.get("name", "")),
+        text(meta.get("namespace")) or "default",
+        text(meta.get("name")),
         node,
-        _texts(meta.get("labels")),
-        _texts(meta.get("annotations")),
-        tuple(
-            toleration
-            for toleration in (tolerations if isinstance(tolerations, list) else ())
-            if isinstance(toleration, dict)
-        ),
-        any(_map(owner).get("kind") == "Node" for owner in (owners if isinstance(owners, list) else ())),
-        _moment(_map(obj.get("status")).get("startTime")),
+        texts(meta.get("labels")),
+        texts(meta.get("annotations")),
+        tuple(mappings(spec.get("tolerations"))),
+        any(owner.get("kind") == "Node" for owner in mappings(meta.get("ownerReferences"))),
+        moment(status.get("startTime")),
     )
 
 
-def read_budget(obj: dict[str, Any]) -> PodBudget:
+def read_budget(obj: Plain) -> PodBudget:
     """Return a PodDisruptionBudget."""
-    meta, selector = _map(obj.get("metadata")), _map(obj.get("spec")).get("selector")
-    allowed = _map(obj.get("status")).get("disruptionsAllowed")
+    meta, selector = mapping(obj.get("metadata")), mapping(obj.get("spec")).get("selector")
     return PodBudget(
-        str(meta.get("namespace", "default")),
-        str(meta.get("name", "")),
+        text(meta.get("namespace")) or "default",
+        text(meta.get("name")),
         selector if isinstance(selector, dict) else None,
-        allowed if isinstance(allowed, int) and not isinstance(allowed, bool) else None,
+        whole(mapping(obj.get("status")).get("disruptionsAllowed")),
     )
 
 
@@ -128,19 +111,3 @@ def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBu
     for budget in budgets:
         if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
             yield budget
-
-
-def _moment(text: object) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {str(key): str(text) for key, text in _map(value).items()}
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

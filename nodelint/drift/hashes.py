@@ -10,7 +10,7 @@ from nodelint.data import table
 from nodelint.drift.hashstructure import Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.manifest import parse_alias
+from nodelint.model.manifest_terms import parse_alias
 from nodelint.model.releases import Version, behaves, releases_match
 from nodelint.text import UnknownValue
 

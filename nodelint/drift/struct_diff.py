@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from nodelint.apiserver.problems import holds_unknown
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
@@ -51,7 +52,7 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
     if isinstance(old, dict) and isinstance(new, dict) and not kind.startswith("map["):
         yield from _structs(kind, old, new, release, at, to)
         return
-    unknown = _holds_unknown(old) or _holds_unknown(new)
+    unknown = holds_unknown(old) or holds_unknown(new)
     if not unknown and hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
         return
     inner: Iterator[ValueDifference] = iter(())
@@ -85,14 +86,6 @@ def _is_text(kind: str) -> bool:
 _UNKNOWN = "a placeholder, whose value is not known here"
 
 
-def _holds_unknown(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_unknown, value.values()))
-    if isinstance(value, list):
-        return any(map(_holds_unknown, value))
-    return isinstance(value, UnknownValue)
-
-
 def _certain(parts: Iterable[Iterable[ValueDifference]]) -> Iterator[ValueDifference]:
     """Yield what differs in independent parts.
 
@@ -120,7 +113,7 @@ def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: 
     there = field.json in old, field.json in new
     if not field.counts(release) or (all(there) and old[field.json] == new[field.json]):
         return
-    if any(_holds_unknown(side[field.json]) for side in (old, new) if field.json in side):
+    if any(holds_unknown(side[field.json]) for side in (old, new) if field.json in side):
         yield from _of_unknown_field(field, old, new, release, was, now)
         return
     if all(there) and isinstance(old[field.json], dict) and isinstance(new[field.json], dict):
@@ -167,7 +160,7 @@ def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -
             raise Unhashable(now if key in new else was, _filled_later(value))
         if key not in old or key not in new:
             yield ValueDifference(was if key in old else None, now if key in new else None)
-        elif _holds_unknown(old[key]) or _holds_unknown(new[key]):
+        elif holds_unknown(old[key]) or holds_unknown(new[key]):
             yield from _between(kind, old[key], new[key], release, was, now)
         elif old[key] != new[key] and hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
             yield ValueDifference(was, now)
@@ -214,11 +207,11 @@ def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path
             rest.remove(entry)
         else:
             alike.append(index)
-    known = [entry for entry in rest if not _holds_unknown(entry)]
+    known = [entry for entry in rest if not holds_unknown(entry)]
     theirs = Counter(hash_of(kind, entry, release, to) for entry in known) if alike else Counter()
     left = []
     for index in alike:
-        if _holds_unknown(mine[index]):
+        if holds_unknown(mine[index]):
             left.append(index)
             continue
         value = hash_of(kind, mine[index], release, (*at, index))

@@ -167,7 +167,7 @@ def write(path: str, snapshot: Snapshot) -> None:
         raise UnusableSnapshot(f"{path}: not written: {error_reason(error)}") from error
 
 
-def mark(path: str) -> object:
+def stamp_of(path: str) -> object:
     """What changes when a file is written anew; None where there is none."""
     try:
         about = os.stat(path)
@@ -187,7 +187,7 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
         # Names of images and ids of subnets are nobody else's business.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with _Locked(os.path.dirname(path)):
-            there = mark(path)
+            there = stamp_of(path)
             snapshot = None if there is None or there == unwanted else read_kept(path)
             for reply in replies:
                 snapshot = with_reply(snapshot, reply, now, nodelint)

@@ -136,7 +136,7 @@ class Catalog:
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     def with_prices(self, prices: RegionPrices) -> Catalog:
-        """The same types with the prices that a region answered."""
+        """Return a catalogue of the same types with the prices that a region answered."""
         return Catalog(self._snapshot, self._version, self._windows_build, self._written, prices)
 
     @property
@@ -202,7 +202,7 @@ class Catalog:
         return types.select(self._names)
 
     def iterate_names(self, types: TypeSet) -> Iterator[str]:
-        """The same one by one, for a caller that may stop early."""
+        """Yield the names of a set's types one by one, for a caller that may stop early."""
         return types.iterate_names(self._names)
 
     def starting_with(self, prefix: str) -> TypeSet:

@@ -291,7 +291,9 @@ def _network(info: Mapping[str, Any], limits: Network | None) -> list[Any] | Non
 
 
 def _pods(info: Mapping[str, Any]) -> int:
-    """As many as the VPC CNI has addresses for: it uses the default network card alone."""
+    """Return how many pods a type can have by default: as many as the VPC CNI has addresses for on the first network
+    card.
+    """
     cards = _items(info, "NetworkInfo", "NetworkCards")
     index = _needed(info, "NetworkInfo", "DefaultNetworkCardIndex")
     if index >= len(cards):

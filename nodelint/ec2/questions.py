@@ -15,7 +15,8 @@ from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.manifest import Alias, EC2NodeClass, Label, SelectorTerm, Text, labels, parse_alias, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Alias, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.text import UNKNOWN, Node
 
@@ -62,7 +63,7 @@ def subnet_question(term: SelectorTerm) -> Question | None:
 
 
 def group_question(term: SelectorTerm) -> Question | None:
-    """What a security group term asks: its id alone, else its name, else its tags."""
+    """Return the question that a security group term asks: by its id alone, else by its name, else by its tags."""
     if not term.id and term.name:
         return Question.make("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
     return _id_or_tags("security-groups", "group-id", term)
@@ -208,7 +209,9 @@ def alias_rows(family: str, release: Version, version: str = "latest") -> list[d
 
 
 def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
-    """The images of an alias by their parameters; none for what is not an alias of the release or of Kubernetes."""
+    """Return the images of an alias by their parameters. It is empty where the release or Kubernetes does not have
+    the alias.
+    """
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
         family is None

@@ -32,7 +32,7 @@ def named_elsewhere(key: str, values: Iterable[str], catalog: Catalog) -> list[s
 
 
 def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
-    """Those of the values of a key for types or families that the catalogue lacks; none for another key."""
+    """Return the values of a key that are types or families which the catalogue lacks. Empty for any other key."""
     if key not in (INSTANCE_TYPE, FAMILY):
         return []
     known = catalog.values(key)

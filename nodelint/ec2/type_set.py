@@ -69,11 +69,13 @@ class TypeSet:
         return f"TypeSet({self._bits:#x})"
 
     def select(self, column: Sequence[_T]) -> list[_T]:
-        """Of a column of a catalogue, which has one thing for each type in the order of names, those of the set."""
+        """Return the items of a column that belong to the types of the set. A column has one item for each type, in
+        the order of names.
+        """
         return list(compress(column, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
 
     def iterate_names(self, names: Sequence[str]) -> Iterator[str]:
-        """The same one by one, for a caller that may stop early."""
+        """Yield the names of the types one by one, for a caller that may stop early."""
         bits = self._bits
         while bits:
             lowest = bits & -bits

@@ -94,17 +94,19 @@ def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    """Return edits that put another scalar in a node's place. Quotes stay where the new value allows it."""
     return dialect_of(node).set_value(node, value)
 
 
 def set_key(node_of_key: Node, new: str) -> list[Edit]:
-    """Another name for a mapping's key."""
+    """Return edits that give a mapping's key another name."""
     return set_value(node_of_key, new)
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    """Return edits that put another value in a node's place, in the style that stands there. Comments inside the old
+    value are removed.
+    """
     return dialect_of(node).replace(node, value)
 
 
@@ -119,7 +121,7 @@ def insert_item(sequence: Node, index: int, item: Plain) -> list[Edit]:
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Several items, in this order, before the one of that index."""
+    """Return edits that insert items, in this order, before the item of an index."""
     if sequence.kind != "sequence":
         raise NotEditable("there is no list here")
     if not items:
@@ -134,7 +136,7 @@ def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> 
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Several more keys of a mapping in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys to a mapping in their order: behind the key `after`, or `first`, else at the end."""
     _hold_to_new_keys(mapping, values)
     return dialect_of(mapping).add_keys(mapping, values, after, first)
 
@@ -348,7 +350,7 @@ def _among_others(document: Document) -> bool:
 
 
 def add_object(node: Node, text: str) -> list[Edit]:
-    """Another object right behind this one: a new document, or in a `List` a new item. `text` is its YAML."""
+    """Return edits that add an object behind this one: a document, or in a `List` an item. `text` is its YAML."""
     if node.parent is None:
         return add_document(document_of(node), text)
     sequence = node.parent

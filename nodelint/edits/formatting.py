@@ -227,14 +227,7 @@ class Writer:
 
     def unit(self) -> str:
         """Return one step of indent of a broken flow collection."""
-        root = self.manner.root
-        for node in root.walk():
-            if node.style == "flow" and is_broken(node):
-                first = node.items[0] if node.items else node.entries[0].key
-                inner, outer = leading(first), leading(node)
-                if len(inner) > len(outer):
-                    return inner[len(outer) :]
-        return "  "
+        return step_of_broken(self.manner.root, "flow")
 
     def block(self, value: Plain, indent: int, model: Node | None) -> list[str]:
         """Return the lines of a value in block style; the first is to stand at column `indent`."""
@@ -391,3 +384,14 @@ def _padding(model: Node | None) -> str:
         if text[model.start + 1 : model.start + 2] == " " and (model.items or model.entries):
             return " "
     return ""
+
+
+def step_of_broken(root: Node, style: Style) -> str:
+    """Return one step of indent of the first collection of a style that takes several lines, else two blanks."""
+    for node in root.walk():
+        if node.style == style and is_broken(node):
+            inner = leading(node.items[0] if node.items else node.entries[0].key)
+            outer = leading(node)
+            if len(inner) > len(outer):
+                return inner[len(outer) :]
+    return "  "

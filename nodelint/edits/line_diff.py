@@ -29,7 +29,9 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
 
 
 def fewest(old: Sequence[str], new: Sequence[str]) -> Sequence[Opcode]:
-    """Return the same, as few changes as difflib finds where the texts are short enough for it."""
+    """Return the changes between two lists of lines: as few as difflib finds, where the lists are short enough for
+    it.
+    """
     if len(old) * len(new) > _SMALL:
         return opcodes(old, new)
     from difflib import SequenceMatcher

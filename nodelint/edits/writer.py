@@ -28,18 +28,18 @@ class Dialect(Protocol):
     """Whether the text of an entry or object means the same in another place, and may be moved or copied there."""
 
     def set_value(self, node: Node, value: str | int | float | bool) -> list[Edit]:
-        """Another scalar in a node's place; for a key another name."""
+        """Return edits that put another scalar in a node's place; for a key another name."""
 
     def replace(self, node: Node, value: Plain) -> list[Edit]:
-        """Another value in a node's place."""
+        """Return edits that put another value in a node's place."""
 
     def insert_items(self, sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-        """Several items, in this order, before the one of that index."""
+        """Return edits that insert items, in this order, before the item of an index."""
 
     def add_keys(
         self, mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False
     ) -> list[Edit]:
-        """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+        """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
 
     def remove(self, node: Node) -> list[Edit]:
         """Take out an item of a list, or a key with its value, with its lines and the comments right above."""

@@ -49,7 +49,7 @@ _TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Another scalar in a node's place; its quotes stay where the new value allows it."""
+    """Return edits that put another scalar in a node's place. Quotes stay where the new value allows it."""
     if node.kind != "scalar" or node.alias:
         return replace(node, value)
     guard(node)
@@ -78,7 +78,9 @@ def _hold_to_place(node: Node) -> None:
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Another value in a node's place, in the style that stands there; comments inside the old one go."""
+    """Return edits that put another value in a node's place, in the style that stands there. Comments inside the old
+    value are removed.
+    """
     guard(node, structure=node.kind != "scalar")
     hold_to_line_feeds(node.source)
     _hold_to_place(node)
@@ -148,7 +150,7 @@ def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEn
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Several items, in this order, before the one of that index."""
+    """Return edits that insert items, in this order, before the item of an index."""
     writer = Writer(manner_of(root_of(sequence)), sequence.end)
     models = sequence.items[:index] or sequence.items
     model = text_model(models, items) or (models[-1] if models else None)
@@ -170,7 +172,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
     members = members_of(mapping)
     if not members and in_block(mapping):
         return replace(mapping, dict(values))

@@ -6,6 +6,7 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.contents import concerns_karpenter, display_path, read_content
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
 from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
 from nodelint.files.gate import gate
@@ -13,7 +14,7 @@ from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
 from nodelint.files.safe_read import error_reason, is_inside, repository
 from nodelint.forms.registry import TABLE
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,25 +26,13 @@ if TYPE_CHECKING:
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
-_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 
-# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
-_SNAPSHOT = b'"nodelint-snapshot"'
-_BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
-
-# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
-_LARGEST = 64 << 20
-_AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
-
-_CHUNK = 1 << 16
-
-# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
-# repository hold no file that names Karpenter.
 _KEPT = 2_000
 """Of so many files with workloads the contents are kept."""
 
+# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
+# repository hold no file that names Karpenter.
 _BLOCK = 1 << 13
-_FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class Discovery:
@@ -54,6 +43,7 @@ class Discovery:
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
     manifests and were not opened.
     `late` counts the files that were not opened before the deadline.
+    `named` are the files that were asked for by their paths, `values` those of --values, in their order.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
@@ -67,6 +57,8 @@ class Discovery:
         self.seen: set[str] = set()
         self.glanced: set[str] = set()
         self.unread: list[str] = []
+        self.named: set[str] = set()
+        self.values: Sequence[str] = ()
         self.folders: list[str] = []
         self.hidden: list[str] = []
         self.sources: list[Source] = []
@@ -117,10 +109,24 @@ def discover(
                 gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
+            else:
+                found.named.add(os.path.normpath(path))
             for file in _files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
+    for file in _list_read_with(found) if found.named else ():
+        if not exclude.match(file):
+            _take_file(file, file, block, on_file)
+    block.sort_in()
     return found
+
+
+def _list_read_with(found: Discovery) -> Iterator[str]:
+    """Yield the files without which a file that was asked for by its path makes no object."""
+    for row in TABLE.rows:
+        for path in sorted(found.named):
+            if path.endswith(row.language):
+                yield from row.load().list_read_with(path)
 
 
 def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
@@ -144,7 +150,7 @@ def name_stdin(found: Discovery, name: str) -> None:
         return
     gate.admit(name)
     path = os.path.normpath(name)
-    found.stdin_path = _display_path(path)
+    found.stdin_path = display_path(path)
     whole = os.path.abspath(path)
     for sources in (found.sources, found.stating):
         sources[:] = [s for s in sources if s.path != "-" and os.path.abspath(s.path) != whole]
@@ -186,7 +192,7 @@ class _Block:
         keywords = FileKeywords(joined, names)
         keywords.search_forms(joined, names)
         self._note(files, keywords)
-        karpenter = _holds_keyword(joined) or joined.find(b"\0") >= 0
+        karpenter = bytes_hold_keyword(joined) or joined.find(b"\0") >= 0
         if karpenter or keywords.buffers or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
@@ -220,7 +226,7 @@ class _Block:
 
         found = self.found
         # A file whose name is a dash is not standard input.
-        path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
+        path, also = display_path(file), (found.also or find_buffers(data)) if ours else None
         source = self._copy_known(path, data) if also is None else None
         if source is None:
             source = Source.from_bytes(path, data, also)
@@ -255,7 +261,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     found.files += 1
     if on_file is not None:
         on_file(found.files)
-    data = _read(file, found)
+    data = read_content(file, found.unreadable)
     if isinstance(data, bytes):
         block.add(file, data)
     elif data is not None:
@@ -283,17 +289,13 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
 
 def _read_for_release(file: str, found: Discovery) -> None:
-    if any(source.path == _display_path(file) for source in found.stating):
+    if any(source.path == display_path(file) for source in found.stating):
         return
-    data = _read(file, Discovery())
-    if isinstance(data, bytes) and may_state(file, data, _concerns_karpenter(data)):
+    data = read_content(file, [])
+    if isinstance(data, bytes) and may_state(file, data, concerns_karpenter(data)):
         from nodelint.text import Source
 
-        found.stating.append(Source.from_bytes(_display_path(file), data))
-
-
-def _display_path(file: str) -> str:
-    return file.replace(os.sep, "/") if file != "-" else "./-"
+        found.stating.append(Source.from_bytes(display_path(file), data))
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
@@ -397,61 +399,11 @@ def _ignored_around(folder: str) -> Ignored | None:
     return Ignored.around(folder)
 
 
-def _read(path: str, found: Discovery) -> bytes | Source | None:
-    """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
-    if (before := file_contents.get(path)) is not None:
-        return before
-    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
-    try:
-        handle = os.open(path, _FOR_READING)
-        try:
-            data = os.read(handle, _CHUNK)
-            if more := os.read(handle, _CHUNK):
-                return _read_on(path, handle, [data, more], found)
-        finally:
-            os.close(handle)
-    except (OSError, ValueError) as error:
-        found.unreadable.append((path, error_reason(error)))
-        return None
-    file_contents.keep(path, data)
-    return data
-
-
-def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
-    """Return the content of a file that is longer than its first chunks, as `_read` does."""
-    size = sum(map(len, chunks))
-    while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
-        chunks.append(chunk)
-        size += len(chunk)
-        if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
-            from nodelint.text.yaml import yaml_stream
-
-            os.lseek(handle, 0, os.SEEK_SET)
-            return yaml_stream.read(_display_path(path), handle)
-    data = b"".join(chunks)
-    if size > _LARGEST and _holds_keyword(data):
-        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
-        return None
-    if size <= _LARGEST:
-        file_contents.keep(path, data)
-    return data
-
-
-def _concerns_karpenter(data: bytes) -> bool:
-    # A file in UTF-16 has the letters of the keyword with zeros between them.
-    has_keyword = _holds_keyword(data) or (data.find(b"\0") >= 0 and _holds_keyword(data.replace(b"\0", b"")))
-    return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
-
-
 def _is_wanted(data: bytes, found: Discovery) -> bool:
-    if _concerns_karpenter(data):
+    if concerns_karpenter(data):
         return True
     if found.also is None:
         return find_buffers(data) is not None
     import re
 
     return re.search(found.also.encode(), data) is not None
-
-
-def _holds_keyword(data: bytes) -> bool:
-    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0

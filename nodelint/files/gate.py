@@ -14,7 +14,7 @@ import stat
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.kept_contents import file_contents
-from nodelint.files.safe_read import LARGEST, edited_text, read, read_in_place, repository
+from nodelint.files.safe_read import LARGEST, edited_text, explain_kind, is_below, read, read_in_place, repository
 from nodelint.text.limits import note_left_out
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Gate:
         root = repository(folder)
         if root is None and not is_folder:
             here = os.path.realpath(os.curdir)
-            if _is_below(folder, here) and here not in (
+            if is_below(folder, here) and here not in (
                 os.path.dirname(here),
                 os.path.realpath(os.path.expanduser("~")),
             ):
@@ -87,7 +87,7 @@ class Gate:
         whole = os.path.abspath(path)
         around = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
         places = (around, os.path.realpath(whole))
-        return any(_is_below(place, root) for place in places for root in self._roots or [_find_default()])
+        return any(is_below(place, root) for place in places for root in self._roots or [_find_default()])
 
     def refusal(self, path: str) -> str | None:
         """Return why a path, there or not, is not opened, as the end of a sentence; None where it may be."""
@@ -115,7 +115,7 @@ class Gate:
         if not self._roots or real in self._roots:
             return True
         target = _read_git_file(data) if os.path.isfile(data) else os.path.realpath(data)
-        return any(_is_below(target, root) for root in self._roots)
+        return any(is_below(target, root) for root in self._roots)
 
     def is_file(self, path: str) -> bool:
         """Return whether a path is a file below a root."""
@@ -136,7 +136,7 @@ class Gate:
         path out of the roots, and OSError, whose `strerror` says why, for all else.
         """
         root, real = self._resolve(path)
-        if within is not None and not _is_below(real, os.path.realpath(within)):
+        if within is not None and not is_below(real, os.path.realpath(within)):
             raise Refused(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
         if (text := edited_text(path)) is not None:
             return text
@@ -231,9 +231,9 @@ class Gate:
     def _place(self, real: str, path: str) -> tuple[str, str]:
         """Return the root of a path that has no link, and that path. Raise `Refused`."""
         for root in self._roots or [_find_default()]:
-            if _is_below(real, root):
+            if is_below(real, root):
                 if any(map(_is_git, real[len(root) :].split(os.sep))) or any(
-                    _is_below(real, folder) for folder in self._git_folders
+                    is_below(real, folder) for folder in self._git_folders
                 ):
                     raise Refused(errno.EPERM, OF_GIT, path)
                 return root, real
@@ -268,10 +268,6 @@ def _is_git(name: str) -> bool:
     return seen in (_GIT, "git~1")
 
 
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(os.path.join(folder, ""))
-
-
 def _read_git_file(path: str) -> str:
     """Return the folder that a file `.git` names."""
     with open(path, "rb") as file:
@@ -300,7 +296,7 @@ def _open(root: str, real: str, path: str, flags: int, is_wanted: Callable[[int]
             folder = inner
         # Before it is opened, because that is enough to act on some devices.
         if not is_wanted(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise _explain_kind(path)
+            raise explain_kind(path)
         return _hold_to_kind(os.open(name, flags, dir_fd=folder), path, is_wanted)
     finally:
         os.close(folder)
@@ -309,11 +305,5 @@ def _open(root: str, real: str, path: str, flags: int, is_wanted: Callable[[int]
 def _hold_to_kind(handle: int, path: str, is_wanted: Callable[[int], bool]) -> int:
     if not is_wanted(os.fstat(handle).st_mode):
         os.close(handle)
-        raise _explain_kind(path)
+        raise explain_kind(path)
     return handle
-
-
-def _explain_kind(path: str) -> OSError:
-    if os.path.isdir(path):
-        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    return OSError(errno.EINVAL, "not a regular file", path)

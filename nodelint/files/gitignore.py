@@ -116,9 +116,8 @@ class Ignored:
         return Ignored(self._levels, f"{self._inside}{name}/", self._index, whole)
 
     def with_file(self, folder: str) -> Ignored:
-        """Return the same with the `.gitignore` of the folder, if it has one.
-
-        git follows no link there, nor is one here.
+        """Return these patterns and those of the folder's `.gitignore`, if it has one. A link is not followed, as git
+        does not.
         """
         path = os.path.join(folder, FILE)
         level = None if os.path.islink(path) else _level(path, self._inside)

@@ -44,7 +44,7 @@ class KeptContents:
             self._size += len(content)
 
     def forget(self, path: str) -> None:
-        """Have a file that is written opened again."""
+        """Forget the content of a file that is written, so that it is read again."""
         if self._contents:
             self._contents.pop(self._find_absolute(path), None)
 

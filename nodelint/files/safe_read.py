@@ -23,7 +23,7 @@ _edited: Mapping[str, str] = {}
 
 
 def stand_in(texts: Mapping[str, str]) -> None:
-    """Have texts read in the place of files, by their absolute paths: those that an editor has open."""
+    """Read these texts in the place of files, by their absolute paths: they are those that an editor has open."""
     global _edited
     _edited = texts
 
@@ -44,7 +44,7 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
         return text
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _refused(path)
+            raise explain_kind(path)
         if within is not None and not is_inside(path, within):
             raise OSError(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
         # The file may become a pipe after the check: to open one without O_NONBLOCK would wait for its writer.
@@ -53,7 +53,7 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
         raise OSError(errno.EINVAL, "no file name holds a null character or half of a surrogate pair") from None
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused(path)
+            raise explain_kind(path)
         data = file.read(largest + 1)
     if len(data) > largest:
         raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
@@ -71,7 +71,7 @@ def read_in_place(path: str, largest: int = LARGEST) -> bytes:
     handle = os.open(path, flags)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused(path)
+            raise explain_kind(path)
         chunks, size = [], 0
         while size <= largest and (chunk := os.read(handle, 1 << 16)):
             chunks.append(chunk)
@@ -81,6 +81,11 @@ def read_in_place(path: str, largest: int = LARGEST) -> bytes:
     if size > largest:
         raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
     return b"".join(chunks)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or stands below it, by the two paths alone (see `is_inside`)."""
+    return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -107,7 +112,7 @@ _tops: frozenset[str] = frozenset()
 
 
 def count_as_repositories(folders: Iterable[str]) -> None:
-    """Have folders outside of git, and no others, count as tops of repositories for what `find_top` is asked."""
+    """Count these folders outside of git, and no others, as the tops of repositories that `find_top` returns."""
     global _tops
     _tops = frozenset(map(os.path.abspath, folders))
 
@@ -134,7 +139,8 @@ def error_reason(error: OSError | ValueError) -> str:
     return reason[:1].lower() + reason[1:] if reason else str(error)
 
 
-def _refused(path: str) -> OSError:
+def explain_kind(path: str) -> OSError:
+    """Return the error of a path that is no file: a folder, or a device."""
     if os.path.isdir(path):
         return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     return OSError(errno.EINVAL, "not a regular file", path)

@@ -6,9 +6,11 @@ from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nodelint.fit.admission import may_tolerate, names_taint
+    from nodelint.fit.attempt import PoolVerdict
+    from nodelint.fit.intended import is_intended_for, may_be_for_others
     from nodelint.fit.pods import requests_of
-    from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
-    from nodelint.fit.verdict import PoolRefusal, PoolVerdict
+    from nodelint.fit.refusal import PoolRefusal
+    from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.fit.ways_out import suggestions
     from nodelint.fit.widening import WayOut
 
@@ -28,9 +30,11 @@ __all__ = [
 
 _HOMES = {
     "admission": ("may_tolerate", "names_taint"),
+    "attempt": ("PoolVerdict",),
+    "intended": ("is_intended_for", "may_be_for_others"),
     "pods": ("requests_of",),
-    "tree": ("Tree", "WorkloadFit", "is_intended_for", "may_be_for_others"),
-    "verdict": ("PoolRefusal", "PoolVerdict"),
+    "refusal": ("PoolRefusal",),
+    "tree": ("Tree", "WorkloadFit"),
     "ways_out": ("suggestions",),
     "widening": ("WayOut",),
 }

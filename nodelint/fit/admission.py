@@ -12,7 +12,7 @@ from nodelint.fit.pods import Pod, pod_of
 from nodelint.karpenter.images import unknown_fact
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.gap import Gap
-from nodelint.model.manifest import Taint
+from nodelint.model.manifest_terms import Taint
 from nodelint.model.messages import short
 
 

@@ -268,7 +268,7 @@ def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[fl
     """The price an hour and the name of the cheapest type of a node, or of all types that a pool can launch."""
     resolution = pool.resolution
     types = (node.types if node is not None else pool.candidates) & resolution.launchable
-    found = resolution.cheapest_type(types)
+    found = resolution.prices.cheapest_type(types)
     return (None, None) if found is None else (found[0] * (1 + surcharge_of(pool)), found[1])
 
 
@@ -277,7 +277,7 @@ def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
     resolution = pool.resolution
     if "spot" not in resolution.capacity_types:
         return None
-    price = resolution.spot_price(types & resolution.launchable)
+    price = resolution.prices.least_spot(types & resolution.launchable)
     fee = surcharge_of(pool) * (cheapest_node(pool)[0] or 0.0) / (1 + surcharge_of(pool))
     return None if price is None else price + fee
 
@@ -322,14 +322,14 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
     resolution = pools[0].resolution if pools else None
     if resolution is None:
         return "us-east-1", None
-    region = resolution.price_region
+    region = resolution.prices.region
     return resolution.catalog.prices.region_for(region), resolution.catalog.prices.date(region)
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
     """What a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
-    region = tree.pools[0].resolution.price_region if tree.pools else None
+    region = tree.pools[0].resolution.prices.region if tree.pools else None
     if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
         yield f"no prices are known of {region}: those of us-east-1 stand in for them; `nodelint refresh` asks"
     spot = sorted({str(pool.name) for pool in used.values() if "spot" in pool.resolution.capacity_types})

@@ -190,5 +190,5 @@ def counts_itself(workload: Workload, topology: TopologyKey) -> bool:
 
 
 if TYPE_CHECKING:
-    from nodelint.fit.verdict import PoolVerdict
+    from nodelint.fit.attempt import PoolVerdict
     from nodelint.karpenter.resolve.node_size import NodeSize

@@ -11,7 +11,7 @@ from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
-from nodelint.model.messages import short
+from nodelint.model.messages import list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
@@ -53,7 +53,7 @@ def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types
 def _lack_of(
     resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
 ) -> Lack | None:
-    """That no type has enough of a resource; None where one has, or where it is not known."""
+    """Return how much of a resource every type lacks. None where some type has enough, or where that is not known."""
     best: tuple[int, Lack] | None = None
     for group, types in parts:
         largest = pool.sizes.largest(resource, types)
@@ -87,7 +87,9 @@ def _say_lack(lack: Lack) -> str:
 
 
 def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:
-    """That each resource is there, and on no type all of them: the type that has most of what is asked."""
+    """Return that some type has enough of each resource and no type of all of them, with the type that has most. None
+    where that is not so.
+    """
     nearest: tuple[int, float, str, list[str]] | None = None
     for group, types in parts:
         total = add_requests((pod.requests, group.requests))
@@ -110,12 +112,14 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
 
 
 def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
-    """That types would hold the pod which the limits of the pool do not let through."""
+    """Return the types that would hold the pod and that the limits of the pool rule out, as a sentence. None where
+    there are none.
+    """
     beyond = pool.candidates & types - pool.allowed
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
     if not holding:
         return None
-    cheapest = pool.resolution.cheapest_type(holding)
+    cheapest = pool.resolution.prices.cheapest_type(holding)
     name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(holding)[0]
     return f"{name} would hold it, and is beyond the limits of the pool"
 
@@ -201,7 +205,7 @@ def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation 
 def explain_volume_clash(
     expressions: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
 ) -> Explanation:
-    """That a pod's volume is in one place and the pod, or the pool, in another."""
+    """Return that a pod's volume is in one place, and the pod or the pool in another."""
     values = ", ".join(sorted(volume[key].values)[:3]) if key in volume else "another place"
     places = (at,) if at is not None else ()
     for expression in expressions:
@@ -256,8 +260,7 @@ def _brief(expression: LabelExpression) -> str:
 
 
 def _say_line(line: LineEffect) -> str:
-    more = f" and {len(line.values) - 5} more" if len(line.values) > 5 else ""
-    values = f" [{', '.join(map(short, line.values[:5]))}{more}]" if line.values else ""
+    values = f" [{list_first(list(map(short, line.values)), 5)}]" if line.values else ""
     return f"`{short(line.key)} {line.operator}{values}`"
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nodelint.ec2.type_names import NAME_KEYS, newer_type
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import Pod
 from nodelint.fit.unjudged import may_take
-from nodelint.fit.verdict import PoolVerdict
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import ELSEWHERE, sizes_left_out
 from nodelint.model.gap import Gap

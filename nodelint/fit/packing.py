@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.attempt import PodState
 from nodelint.fit.crowding import counts_itself, domains_of_pools
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import ANTI_AFFINITY, HostPort, TopologyKey
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import NODES, DaemonGroup, EmptyPool
-from nodelint.fit.verdict import PodState, relaxations, too_few_types
+from nodelint.fit.refusal import too_few_types
+from nodelint.fit.verdict import relaxations
 from nodelint.fit.volumes import VolumePlace
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE
@@ -322,7 +324,9 @@ class _Batch:
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
-    """A spread over zones that counts its own pods, where the zones of all pools are known; None for any other."""
+    """Return the spread over zones of a workload that counts its own pods. None for any other constraint, and where
+    no zone of its pools is known.
+    """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None
     zones = domains_of_pools(group.pod, group.pools, ZONE)
@@ -348,7 +352,9 @@ def _size(pod: Pod) -> tuple[int, int]:
 
 
 def _smallest_after(requests: Sequence[Resources]) -> list[Resources]:
-    """For each place the least of each resource that any pod after it asks for; for the last, more than there is."""
+    """Return for each pod the least of each resource that any later pod asks for. For the last pod it is more than
+    there is.
+    """
     found: list[Resources] = [{"pods": 1 << 80}]
     smallest: dict[str, int] | None = None
     for amounts in reversed(requests[1:]):

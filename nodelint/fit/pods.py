@@ -25,7 +25,7 @@ from nodelint.karpenter.images import unknown_fact
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.gap import Gap
-from nodelint.model.manifest import text
+from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.text import UNKNOWN, Node
 

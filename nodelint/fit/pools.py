@@ -17,7 +17,8 @@ from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.keys import CAPACITY_TYPE
-from nodelint.model.manifest import NodePool, Taint
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Taint
 from nodelint.model.providers import karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
@@ -110,7 +111,7 @@ class EmptyPool:
 
     @property
     def name(self) -> str:
-        """Its name, or what stands in its place."""
+        """Return the name of the pool, or the placeholder in its place."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
@@ -191,7 +192,7 @@ class EmptyPool:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Its taints, less those that hold a placeholder."""
+        """Return the taints of the pool, without those that hold a placeholder."""
         return tuple(t for t in self.pool.taints if isinstance(t.key, str) and isinstance(t.effect, str))
 
     @cached_property
@@ -213,7 +214,7 @@ class EmptyPool:
 
     @cached_property
     def limits(self) -> dict[str, int]:
-        """Its limits, as far as they are known, in billionths."""
+        """Return the limits of the pool in billionths, as far as they are known."""
         return {limit.resource: limit.amount for limit in limits(self.pool) if limit.amount is not None}
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.fit.tree import nearness
 from nodelint.model.cluster_objects import SCALER_KINDS, ClusterObject, Workload
+from nodelint.model.folders import nearness
 from nodelint.text import Node
 
 

@@ -8,23 +8,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit import admission
+from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemons import Daemons
-from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
+from nodelint.fit.ignored import IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.newer import find_newer
+from nodelint.fit.other_capacity import NO_OTHER_CAPACITY, OtherCapacity
+from nodelint.fit.overlay_resources import BroughtResources
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
-from nodelint.fit.unjudged import may_take
-from nodelint.fit.verdict import PoolVerdict, Surroundings, judge_daemon, judge_pod
+from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
+from nodelint.model.folders import nearness
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import NodeOverlay, NodePool
+from nodelint.model.messages import list_first
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import normalize, well_known
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import NodeSizes, Resources
@@ -76,26 +79,17 @@ class WorkloadFit(NamedTuple):
 
 
 class Tree:
-    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
-
-    `unread` is what could not be read and may hold another pool, `unjudged` are pools that may take pods, too,
-    and `built_in` those that EKS Auto Mode has where nobody turns them off.
-    """
+    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to."""
 
     def __init__(
         self,
         resolutions: Iterable[Resolution],
         objects: Iterable[ClusterObject],
         overlays: Iterable[NodeOverlay] = (),
-        node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
-        unread: Gap | None = None,
-        unjudged: Sequence[NodePool] = (),
-        built_in: Iterable[Resolution] = (),
+        other_capacity: OtherCapacity = NO_OTHER_CAPACITY,
     ) -> None:
-        self._unread = unread
-        self._built_in = [EmptyPool(resolution) for resolution in built_in]
-        self._unjudged = unjudged
+        self._other_capacity = other_capacity
         pools = (
             EmptyPool(resolution, policies(resolution.pool))
             for resolution in resolutions
@@ -108,11 +102,7 @@ class Tree:
         self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
         self.daemons = Daemons(self.workloads, self.pools)
-        self._node_groups = node_groups
-        self._bringing: dict[str, list[NodeOverlay]] = {}
-        for overlay in overlays:
-            for resource in _brings(overlay):
-                self._bringing.setdefault(resource, []).append(overlay)
+        self._overlay_resources = BroughtResources(overlays)
         self._groups: dict[tuple[int, tuple[str | None, object] | None], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
         self._taken: dict[object, bool] = {}
@@ -145,7 +135,7 @@ class Tree:
 
     def _is_taken_at_once(self, workload: Workload, pod: Pod) -> bool:
         """Whether one pool alone takes all pods of a workload: the others are then not asked."""
-        if pod.topologies or self._bringing:
+        if pod.topologies or self._overlay_resources:
             return False
         for pool in self.pools_for(workload):
             if ignored_because(pod, pool.release, pool.policies.claims_ignored) is not None:
@@ -185,7 +175,7 @@ class Tree:
         if is_open and unread is None:
             newer = next(filter(None, (find_newer(pod, verdict) for verdict in verdicts)), None)
         unknown = (*unknown, *filter(None, (unread, newer)))
-        elsewhere = self._may_run_elsewhere(pod, release)
+        elsewhere = self._other_capacity.may_have_group_for(pod, release)
         admitted_to = None if taken else admitted_to
         crowding = None
         if not (elsewhere or unread is not None or workload.is_daemon):
@@ -209,7 +199,7 @@ class Tree:
         admitted = pod._replace(tolerations=(*pod.tolerations, *added)) if added else None
         ignored, admitted_to, asked_of, volumes = None, None, None, list[VolumePlace]()
         verdicts: list[PoolVerdict] = []
-        known = {} if self._bringing else self._list_known(pod, pools)
+        known = {} if self._overlay_resources else self._list_known(pod, pools)
         for pool in pools:
             if pool.release != asked_of:
                 asked_of = pool.release
@@ -219,14 +209,14 @@ class Tree:
             verdict = shared.get(id(pool))
             if verdict is None:
                 groups = self.daemon_groups(pool, workload)
-                sure_pod = self.without_unsure(pod, pool)
+                sure_pod = self._overlay_resources.without_unsure(pod, pool)
                 verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
                 else:
                     verdict = verdict._replace(surroundings=Surroundings(tuple(groups), tuple(volumes)))
                 if not verdict.fits and admitted is not None and admitted_to is None:
-                    sure_pod = self.without_unsure(admitted, pool)
+                    sure_pod = self._overlay_resources.without_unsure(admitted, pool)
                     if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
                         admitted_to = admission.say_what_is_added(pod, pool.name)
             verdicts.append(verdict)
@@ -234,7 +224,7 @@ class Tree:
 
     def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
         groups = self.daemon_groups(pool, workload)
-        verdict = judge_daemon(self.without_unsure(pod, pool), pool, groups)
+        verdict = judge_daemon(self._overlay_resources.without_unsure(pod, pool), pool, groups)
         return verdict if verdict.fits else verdict._replace(surroundings=Surroundings(tuple(groups)))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
@@ -251,6 +241,15 @@ class Tree:
         room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
+    def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
+        """Return a reason why a pool beside those of the run may accept the pod. None if none may."""
+
+        def takes(pool: EmptyPool) -> bool:
+            sure_pod = self._overlay_resources.without_unsure(pod, pool)
+            return judge_pod(sure_pod, pool, self.daemon_groups(pool, None)).fits
+
+        return self._other_capacity.find_pool(pod, release, takes)
+
     @staticmethod
     def _find_other_values(workload: Workload) -> Gap | None:
         """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
@@ -258,41 +257,6 @@ class Tree:
         if built is None or not built.is_installed:
             return None
         return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
-
-    def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
-        """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
-        if self._unread is not None:
-            return unknown_fact(
-                pod.node,
-                f"a pool may stand in what cannot be read: {self._unread.file_place}: {self._unread.sentence}",
-            )
-        other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
-        if other is not None:
-            return unknown_fact(other.name_node, f"{other.label} is not judged, and may take it")
-        for pool in self._built_in:
-            if judge_pod(self.without_unsure(pod, pool), pool, self.daemon_groups(pool, None)).fits:
-                what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
-                return unknown_fact(pod.node, what)
-        return None
-
-    def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
-        """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""
-        settled = pool.resolution.settled_overlays
-        if pool.policies.overlays_in_effect is False:
-            return None
-        return next((overlay for overlay in self._bringing.get(resource, ()) if overlay.name not in settled), None)
-
-    def without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
-        """A pod without the requests of which overlays may bring more than is known."""
-        pod = pool.in_karpenters_labels(pod)
-        if not self._bringing:
-            return pod
-        requests = {
-            resource: amount
-            for resource, amount in pod.requests.items()
-            if self._unsure_overlay(resource, pool) is None
-        }
-        return pod._replace(requests=requests)
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
@@ -308,43 +272,15 @@ class Tree:
             found = self._pools_near[folder] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found
 
-    def _may_run_elsewhere(self, pod: Pod, release: Version) -> bool:
-        """Whether a text that states node groups names all labels that a pod selects, for some required term.
-
-        Keys of Karpenter's own are on its nodes alone; those that every node has say nothing.
-        """
-        for text in self._node_groups:
-            for term in pod.terms or (None,):
-                expressions = (*pod.selector, *(term.expressions if term is not None else ()))
-                own = [expression for expression in expressions if expression.key.partition("/")[0] in OWN_DOMAINS]
-                if not any(expression.operator not in ("NotIn", "DoesNotExist") for expression in own) and all(
-                    expression.key in well_known(release)
-                    or expression.operator in ("NotIn", "DoesNotExist")
-                    or expression.key in text
-                    for expression in expressions
-                ):
-                    return True
-        return False
-
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
             yield unknown_fact(at, "which devices its resource claims need is not known")
-        for resource, overlay in self._list_unsure(pod, pools).items():
+        for resource, overlay in self._overlay_resources.list_unsure(pod, pools).items():
             text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
             yield unknown_fact(overlay.name_node, text)
-
-    def _list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
-        """The resources that a pod requests and overlays may bring, each with one of these."""
-        unsure: dict[str, NodeOverlay] = {}
-        brought = [request for request in pod.requests if request in self._bringing]
-        for pool in pools if brought else ():
-            unsure |= {resource: overlay for resource in brought if (overlay := self._unsure_overlay(resource, pool))}
-            if pool.policies.overlays_in_effect is None:
-                unsure |= {resource: self._bringing[resource][0] for resource in brought}
-        return unsure
 
     def daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
@@ -352,7 +288,7 @@ class Tree:
         found = self._groups.get(key)
         if found is None:
             found = self._groups[key] = pool.groups(
-                daemon._replace(pod=self.without_unsure(daemon.pod, pool))
+                daemon._replace(pod=self._overlay_resources.without_unsure(daemon.pod, pool))
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
@@ -378,9 +314,8 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Ga
     if first is not None:
         resource, verdict = first
         names = verdict.pool.resolution.catalog.names_in(verdict.types)
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         at = pod.node.get("containers") or pod.node
-        yield unknown_fact(at, f"how much {resource} pods can use is not known of {shown}")
+        yield unknown_fact(at, f"how much {resource} pods can use is not known of {list_first(names, 3)}")
 
 
 def _shape_of(pod: Pod) -> object:
@@ -417,60 +352,3 @@ def _added_to(pool: EmptyPool) -> Gap | None:
     if not pool.pool.of_values:
         return None
     return unknown_fact(pool.pool.name_node, f"{pool.pool.label} stands in values, and the chart may add to it")
-
-
-def nearness(path: str, other: str) -> int:
-    """How many folders two files have in common."""
-    common = 0
-    for ours, theirs in zip(
-        *(os.path.normpath(os.path.dirname(p)).split(os.sep) for p in (path, other)), strict=False
-    ):
-        if ours != theirs:
-            break
-        common += 1
-    return common
-
-
-def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
-    """Whether a workload is written for nodes of some pools, as far as its file tells.
-
-    It selects a label of Karpenter's own, or one that a pool brings, or tolerates a pool's taint by its key.
-    """
-    pod = pod_of(workload)
-    if pod is None:
-        return False
-    brought = {key for pool in pools for key in pool.requirements.keys() - well_known(pool.release)}
-    taints = {taint.key for pool in pools for taint in pool.taints}
-    expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
-    selects = any(
-        (normalize(expression.key) in brought or expression.key.partition("/")[0] in OWN_DOMAINS)
-        and expression.operator not in ("NotIn", "DoesNotExist")
-        for expression in expressions
-    )
-    return selects or any(toleration.key in taints for toleration in pod.tolerations if toleration.key)
-
-
-def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
-    """Whether what a workload selects may be of nodes that others than Karpenter launch, and that are not known here.
-
-    A label of Karpenter's own is on no other node; one with a value that a pool gives speaks of that pool.
-    """
-    pod = pod_of(workload)
-    terms = pod.terms if pod is not None else ()
-    expressions = (*(pod.selector if pod else ()), *(expression for term in terms for expression in term.expressions))
-    for expression in expressions:
-        if expression.operator in ("NotIn", "DoesNotExist"):
-            continue
-        if expression.key.partition("/")[0] in OWN_DOMAINS:
-            return False
-        key = normalize(expression.key)
-        own = [pool.requirements[key] for pool in pools if key in pool.requirements and key not in pool.known]
-        if any(own) if expression.operator == "Exists" else any(o.admits(v) for o in own for v in expression.values):
-            return False
-    return True
-
-
-def _brings(overlay: NodeOverlay) -> list[str]:
-    """The resources that an overlay gives to nodes."""
-    capacity = overlay.node.find("spec", "capacity")
-    return [entry.name for entry in capacity.entries if entry.name] if capacity is not None else []

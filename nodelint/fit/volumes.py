@@ -13,7 +13,7 @@ from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import pod_of
 from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
-from nodelint.model.manifest import text
+from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import UNKNOWN, Node
@@ -47,9 +47,8 @@ class Volumes:
         self._classes = objects_by_name(cluster_objects, "StorageClass")
 
     def alternatives(self, workload: Workload, release: Version) -> list[VolumePlace]:
-        """The combinations of topologies that the volumes of a workload's pods can be in; empty where any will do.
-
-        What is not in the tree, or is not known, asks nothing.
+        """Return the combinations of topologies that the volumes of a workload's pods can be in. It is empty where
+        any place will do. A volume that is not in the files, or not known, restricts nothing.
         """
         found: list[VolumePlace] = []
         for terms in self._topologies(workload):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import NODE_POOL
 from nodelint.fit.pod_terms import TOLERATES_ALL, LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
+from nodelint.fit.refusal import label_hint
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod, label_hint
+from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.widening import WayOut, surroundings_of, widening
 from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words

@@ -8,15 +8,17 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.verdict import VOLUME_CLASH, PoolVerdict, Surroundings, judge_pod
+from nodelint.fit.refusal import VOLUME_CLASH
+from nodelint.fit.verdict import judge_pod
 from nodelint.karpenter.labels import find_sibling_families
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
-from nodelint.model.manifest import Taint
+from nodelint.model.manifest_terms import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
@@ -144,7 +146,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
         if types:
             own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
-            cheapest = pool.resolution.cheapest_type(types)
+            cheapest = pool.resolution.prices.cheapest_type(types)
             name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]
             found.append((cheapest[0] if cheapest is not None else float("inf"), name, line, types))
     if not found:
@@ -193,5 +195,5 @@ def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wante
 
 
 def _cheapest(pool: EmptyPool, types: TypeSet) -> str:
-    cheapest = pool.resolution.cheapest_type(types)
+    cheapest = pool.resolution.prices.cheapest_type(types)
     return cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]

@@ -44,7 +44,8 @@ _LARGEST = 16 << 20
 class FormRun:
     """What a form sees of a run: its files, and what other forms have made of them.
 
-    `sources` are the files that were read, `seen` the paths of all that were asked for; `folder_files` those of files
+    `sources` are the files that were read, `seen` the paths of all that were asked for, `named` of those
+    that were asked for by their paths, `values` the values files of --values; `folder_files` those of files
     that stand for their folder (`FormRow.names`). With `each_release`
     a template without values is there once for each way in which its chart is installed.
     """
@@ -59,6 +60,8 @@ class FormRun:
         self.folder_files = folder_files
         self.each_release = each_release
         self.seen: set[str] = set()
+        self.named: Collection[str] = ()
+        self.values: Sequence[str] = ()
         self.installing: Sequence[str] = ()
         self.applying: Sequence[str] = ()
         self.also: str | None = None
@@ -161,13 +164,18 @@ class Form(Protocol):
     def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
         """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
 
+    def list_read_with(self, path: str) -> Iterator[str]:
+        """The files that have to be read with a file of the form's own that the user names."""
+
     # -- what is installed, applied and rendered
 
     def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
         """The charts of the repository that an object of the form installs."""
 
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-        """The same for charts with these default values, by their absolute path, where no object of YAML says it."""
+        """Yield the installs of charts that no object of YAML states. `charts` are the default values of charts by
+        their absolute path.
+        """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
         """What comes of a folder that a controller applies; None where no object is Karpenter's."""

@@ -32,7 +32,9 @@ def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
 
 
 def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
-    """Another value in a place that a value was `built` of. Raises `NotEditable` where it cannot be written there."""
+    """Return edits that put another value in a place that a value was `built` of. Raise `NotEditable` where it cannot
+    be written there.
+    """
     if place.kind == "scalar" and isinstance(new, str | int | float):
         return set_value(place, new)
     texts = isinstance(new, list) and all(isinstance(item, str) for item in new)

@@ -324,7 +324,7 @@ TERRAFORM = FormRow(
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster", b"charts.karpenter.sh"),
-    uses=("module", "helm_release"),
+    uses=("module", "helm_release", "terraform {"),
     pods=(
         r"resource[ \t]+\"kubernetes_"
         r"(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)(?:_v|\")"

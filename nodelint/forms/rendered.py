@@ -222,7 +222,9 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """The files in which values are written, and patches of which something may be said; of a chart, the `given`."""
+    """Return the files in which values are written, and patches that a finding may be about; of a chart, its values
+    files.
+    """
     yield from built.given
     if built.by_default and built.settle is None:
         return

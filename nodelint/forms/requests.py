@@ -26,11 +26,32 @@ class ApplyFolder(NamedTuple):
 
 
 class FolderUse(NamedTuple):
-    """A folder that an object applies: the name of the object, the absolute path of the folder, and its place."""
+    """A folder that an object applies: the name of the object, the absolute path of the folder, and its place.
+
+    A placeholder in the path stands for what the cluster alone knows. `terms` are fields of the object, and of what
+    it refers to, that decide what is applied and where, and that no rendered manifest shows: the revision, the
+    cluster. `release_terms` count for objects that take the name or the namespace of their release.
+    """
 
     name: str
     folder: str
     at: Span
+    terms: tuple[tuple[str, str], ...] = ()
+    release_terms: tuple[tuple[str, str], ...] = ()
+
+
+_DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")
+
+
+def name_revision(text: str) -> str:
+    """Return a revision; one name for all that may be the default branch."""
+    return "HEAD" if not text or text in _DEFAULT_BRANCHES else text
+
+
+def name_repository(address: str) -> str:
+    """Return the host and path of a repository's address, whatever the protocol is."""
+    found = address.lower().partition("://")[2] or address.lower()
+    return found.rpartition("@")[2].replace(":", "/", 1).removesuffix("/").removesuffix(".git")
 
 
 class InstallChart(NamedTuple):

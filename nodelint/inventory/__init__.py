@@ -229,6 +229,7 @@ def read_beside(found: Discovery) -> None:
 
             run = FormRun(found.sources)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
+            run.named, run.values = found.named, found.values
             with _noted(found.sources, row):
                 row.load().read_beside(run)
 

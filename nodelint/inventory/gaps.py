@@ -35,10 +35,8 @@ def list_gaps(found: Discovery, inventory: Inventory) -> list[Gap]:
 
 
 def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: str) -> list[Gap]:
-    """Return the same of texts that an editor has open in a folder, without what a report of the texts says anyway.
-
-    These are documents that are broken, and objects that are left out. `inventory` is what is built of the texts. A
-    script or a code block is read where it is open.
+    """Return the gaps of texts that an editor has open in a folder, without those that the report of the texts has
+    anyway: broken documents, and objects that are left out. `inventory` is what is built of them.
     """
     from nodelint.files.discover import Discovery
     from nodelint.inventory import note_unread

@@ -224,7 +224,7 @@ def _close_names(release: Version) -> CloseNames:
 
 @cache
 def _by_spelling(release: Version) -> dict[str, list[str]]:
-    """Return the same keys by name, and by all of their letters and digits."""
+    """Return the label keys of a release by their names without signs and capitals."""
     found: dict[str, list[str]] = {}
     for key in _served(release):
         for spelling in {name_of(key), f"/{squash(key)}"}:

@@ -18,7 +18,8 @@ from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.karpenter.resolve.zones import OPEN, RESERVATION_ID, Offer, meets_label
 from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
-from nodelint.model.manifest import NodeOverlay, RequirementLine
+from nodelint.model.manifest import NodeOverlay
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 
@@ -312,8 +313,8 @@ def _find_capacity_conflicts(
 def apply_node_overlays(
     resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
-    """Return the resolution with what accepted overlays make of its types; `view` is its pool, `index` where it
-    stands.
+    """Return a resolution with the prices and the capacity that accepted overlays give its types. `view` is its pool
+    among those with overlays, `index` the number of the pool.
     """
     settled = tuple(
         str(verdict.overlay.name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.manifest import Label, NodePool, RequirementLine, Value
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Label, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.requirement import normalize
 from nodelint.text import Node

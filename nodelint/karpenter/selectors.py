@@ -20,7 +20,7 @@ from nodelint.ec2.questions import (
     subnet_question,
 )
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
-from nodelint.karpenter.pool_requirements import requirements_of
+from nodelint.karpenter.pool_requirements import PoolRequirement, last_asking, requirements_of
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.gap import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
@@ -196,7 +196,7 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
         return None
     answers = [_pool_in_region(pool, facts.region.name) for pool in pools]
     if False in answers and True not in answers:
-        return f"the zones are of another region than the facts (`{facts.region.name}`)"
+        return f"the zones are in another region than the facts (`{facts.region.name}`)"
     return None
 
 
@@ -216,6 +216,19 @@ def _pool_in_region(pool: NodePool, region: str) -> bool | None:
             if None not in regions:
                 answers.append(region in regions)
     return all(answers) if answers else None
+
+
+def region_of_zones(pool: NodePool) -> tuple[str, PoolRequirement] | None:
+    """Return the one region of the zones that a pool asks for, with the requirement that lists them.
+
+    None where they are not known, or lie in several regions.
+    """
+    item = last_asking(pool, ZONE)
+    if item is None or item.operator != "In" or not item.known:
+        return None
+    regions = {region_of(text) for text in item.texts}
+    region = regions.pop() if len(regions) == 1 else None
+    return None if region is None else (region, item)
 
 
 def region_of(zone: str) -> str | None:

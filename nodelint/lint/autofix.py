@@ -10,7 +10,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.fix_trials import Name, mark_of
+from nodelint.lint.fix_trials import Name, key_of_finding
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.results import Result
 from nodelint.text import Source, reread
@@ -47,7 +47,7 @@ def fix(
     report: Report | None = None,
     prove: Prover | None = None,
 ) -> Fixed:
-    """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
+    """Apply fixes until nothing changes: safe ones, and with `unsafe` then the others, so that they cost no safe one.
 
     A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
     the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
@@ -55,9 +55,12 @@ def fix(
     """
     judge = judge or lint
     report = report or judge(sources, request)
-    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report, unsafe)
-    for _ in range(_ROUNDS):
+    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report)
+    for _ in range(_ROUNDS * (1 + unsafe)):
         chosen = fixing.choose()
+        if not chosen and unsafe and not fixing.unsafe:
+            fixing.unsafe = True
+            chosen = fixing.choose()
         if not chosen:
             break
         new = fixing.make(chosen, request)
@@ -66,7 +69,7 @@ def fix(
         then = judge(new, request)
         if RUN.is_over():
             break  # what these fixes make was not judged
-        harmed = prove.list_harmed(fixing.report, new, then, unsafe) if prove is not None else ()
+        harmed = prove.list_harmed(fixing.report, new, then, fixing.unsafe) if prove is not None else ()
         if harmed:
             fixing.part(harmed)
         elif not fixing.refuse_idle(then):
@@ -80,12 +83,12 @@ _Refused = dict[tuple[str, str, str], tuple[Result, str]]
 class _Fixing:
     """The files on their way, the fixes that are written, and those that are not."""
 
-    def __init__(self, sources: Sequence[Source], report: Report, unsafe: bool) -> None:
+    def __init__(self, sources: Sequence[Source], report: Report) -> None:
         self.sources = list(sources)
         self.report = report
         self.applied: list[Result] = []
         self.refused: _Refused = {}
-        self._unsafe = unsafe
+        self.unsafe = False  # whether unsafe fixes are chosen as well
         self._again = False  # whether what was refused may pass, for the text is another now
         self._undone: _Refused = {}
         self._states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
@@ -95,11 +98,11 @@ class _Fixing:
 
     def choose(self) -> list[Result]:
         """The fixes of a round; none at the end."""
-        chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+        chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
         if not chosen and self._again:
             self._again = False
             self.refused = dict(self._undone)
-            chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+            chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
         return chosen
 
     def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
@@ -129,13 +132,12 @@ class _Fixing:
         return None
 
     def part(self, harmed: Collection[Name]) -> None:
-        """Take fewer fixes in the next round: those of no object that is harmed, else half of them.
-
-        A single one that does not hold is refused.
+        """Try fewer fixes in the next round: those that harm no object, else half of them. Refuse a single fix that
+        does not hold.
         """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
-        held_back = {mark_fix(result) for result in self._chosen if mark_of(result)[1] in harmed}
+        held_back = {mark_fix(result) for result in self._chosen if key_of_finding(result)[1] in harmed}
         if any(mark_fix(result) not in held_back for result in self._chosen) and held_back:
             self._held_back |= held_back
         else:

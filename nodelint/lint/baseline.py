@@ -60,10 +60,12 @@ def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> 
     `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
     """
     entries = {entry.fingerprint: entry for entry in keep}
-    for result, mark in zip(report.places, fingerprints(report.places, root), strict=True):
+    for result, fingerprint in zip(report.places, fingerprints(report.places, root), strict=True):
         label = result.object.label if result.object else ""
         path = relative(result.span.source.path, root)
-        entries[mark] = KnownFinding(path, label, field(result), result.rule.name, result.finding.message, mark)
+        entries[fingerprint] = KnownFinding(
+            path, label, field(result), result.rule.name, result.finding.message, fingerprint
+        )
     lines = ",\n".join(f"    {_line(entry)}" for entry in sorted(entries.values()))
     listed = f"[\n{lines}\n  ]" if lines else "[]"
     return f'{{\n  "{_KEY}": {FORMAT},\n  "findings": {listed}\n}}\n'
@@ -104,9 +106,11 @@ def split(
     """
     have = {entry.fingerprint for entry in baseline}
     places = report.places
-    marks = _known_marks(places, root, have)
-    new = once_in_a_run(r for r, mark in zip(places, marks, strict=True) if mark not in have)
-    known = tuple(r for r, mark in zip(places, marks, strict=True) if mark in have)
+    chosen_fingerprints = _choose_fingerprints(places, root, have)
+    new = once_in_a_run(
+        r for r, fingerprint in zip(places, chosen_fingerprints, strict=True) if fingerprint not in have
+    )
+    known = tuple(r for r, fingerprint in zip(places, chosen_fingerprints, strict=True) if fingerprint in have)
 
     within = [relative(path, root) for path in paths]
     skipped = {(skip.rule, skip.path and relative(skip.path, root)) for skip in report.skipped}
@@ -120,7 +124,7 @@ def split(
             return False
         return skipped.isdisjoint([(entry.rule, entry.path), (entry.rule, ""), (None, entry.path)])
 
-    found = set(marks)
+    found = set(chosen_fingerprints)
     missing = [entry for entry in baseline if entry.fingerprint not in found]
     gone = tuple(entry for entry in missing if judged(entry))
     unjudged = tuple(entry for entry in missing if not judged(entry))
@@ -128,20 +132,25 @@ def split(
     return Split(report._replace(results=tuple(new)), known, gone, unjudged, known_findings)
 
 
-def _known_marks(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
+def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
     """The mark of each result; where it is not among those of the file, the one under a former name that is."""
-    marks = fingerprints(results, root)
+    chosen_fingerprints = fingerprints(results, root)
     for name in sorted(
-        {old for r, mark in zip(results, marks, strict=True) if mark not in have for old in r.rule.renamed}
+        {
+            old
+            for r, fingerprint in zip(results, chosen_fingerprints, strict=True)
+            if fingerprint not in have
+            for old in r.rule.renamed
+        }
     ):
-        former_marks = [n for n, r in enumerate(results) if name in r.rule.renamed]
+        renamed_results = [n for n, r in enumerate(results) if name in r.rule.renamed]
         before = fingerprints(
-            [results[n]._replace(rule=results[n].rule._replace(name=name)) for n in former_marks], root
+            [results[n]._replace(rule=results[n].rule._replace(name=name)) for n in renamed_results], root
         )
-        for n, mark in zip(former_marks, before, strict=True):
-            if mark in have and marks[n] not in have:
-                marks[n] = mark
-    return marks
+        for n, fingerprint in zip(renamed_results, before, strict=True):
+            if fingerprint in have and chosen_fingerprints[n] not in have:
+                chosen_fingerprints[n] = fingerprint
+    return chosen_fingerprints
 
 
 def _below(path: str, folder: str) -> bool:

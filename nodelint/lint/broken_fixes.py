@@ -12,7 +12,7 @@ from nodelint.lint.engine import Report, Target
 from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit, Withheld
+from nodelint.model.finding import Edit, Withheld, by_source
 from nodelint.model.manifest import Object, served
 from nodelint.model.releases import Version
 from nodelint.rule.context import Context
@@ -170,11 +170,8 @@ def make_edits(
 
 def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
     """The edits of fixes by the id of the file that they change."""
-    edits: dict[int, list[Edit]] = {}
-    for result in results:
-        for edit in result.finding.edits:
-            edits.setdefault(id(edit.source), []).append(edit)
-    return edits
+    groups = by_source(edit for result in results for edit in result.finding.edits)
+    return {id(group[0].source): group for group in groups}
 
 
 def why_broken(
@@ -200,7 +197,9 @@ def why_broken(
 def _why_twins(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
-    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
+    """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
+    None where they do not.
+    """
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):
         if new is not old:

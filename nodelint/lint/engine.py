@@ -60,7 +60,7 @@ class Selection(NamedTuple):
     preview: bool = False
 
     def enables(self, rule: Rule) -> bool:
-        """Whether the rule reports at all."""
+        """Whether the rule reports."""
         if rule.preview and not self.preview:
             return False
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
@@ -168,20 +168,19 @@ def lint(
         return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
-    raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
+    raw, chosen, faults = made.results, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
-    skipped += [*_not_looked_at(requested), *unread]
+    skipped = [*made.skipped, *_not_looked_at(requested), *unread]
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
-        raw, requested = _with_plain_workloads(setup, built, sources, context_sources, more.told, pause), more.objects
-        chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
-
+        raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
+        requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
+    unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     unjudged = len(unread) + _count_broken(sources)
     return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
 

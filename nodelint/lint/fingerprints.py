@@ -43,22 +43,24 @@ def fingerprints(
     if known is None:
         return [_digest_numbered(*identity) for identity in identities(results, root, located=located)]
     seen: Counter[str] = Counter()
-    marks = []
+    known_fingerprints = []
     now: Known = {}
     for result in results:
         at = result.finding.at
         if isinstance(at, Span):
-            mark = _digest(*_parts(result, _path_of(result, root, located)))
+            fingerprint = _digest(*_parts(result, _path_of(result, root, located)))
         else:
             key = id(at), id(result.object), result.rule.name, result.finding.message, root, located
             parts = () if key in known else _parts(result, _path_of(result, root, located))
             now[key] = known.get(key) or (at, result.object, _digest(*parts))
-            mark = now[key][2]
-        seen[mark] += 1
-        marks.append(mark if seen[mark] == 1 else _digest(mark, str(seen[mark])))
+            fingerprint = now[key][2]
+        seen[fingerprint] += 1
+        known_fingerprints.append(
+            fingerprint if seen[fingerprint] == 1 else _digest(fingerprint, str(seen[fingerprint]))
+        )
     known.clear()
     known.update(now)
-    return marks
+    return known_fingerprints
 
 
 def identities(
@@ -150,8 +152,8 @@ def _characters(span: Span) -> str:
 
 
 def _digest_numbered(parts: tuple[str, ...], number: int) -> str:
-    mark = _digest(*parts)
-    return mark if number == 1 else _digest(mark, str(number))
+    fingerprint = _digest(*parts)
+    return fingerprint if number == 1 else _digest(fingerprint, str(number))
 
 
 def _digest(*parts: str) -> str:

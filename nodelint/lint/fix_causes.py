@@ -37,7 +37,7 @@ def share_causes(
     found: list[tuple[FixOffer, list[FixOffer]]] = []
     known: dict[object, list[FixOffer]] = {}
     for offer in offers:
-        wants = tuple(sorted((mark[0], count) for mark, count in offer.wants.items()))
+        wants = tuple(sorted((finding_key[0], count) for finding_key, count in offer.wants.items()))
         key = causes.key_of(offer.edits, (wants, offer.safe, offer.messages is None, offer.of_errors))
         if len(offer.names) != 1 or key is None:
             found.append((offer, []))
@@ -50,7 +50,9 @@ def share_causes(
 
 
 def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Those of some offers that change a document or an object as others of them do: of the same causes the first."""
+    """Return the offers that change a document or an object that others change too: the first of those with the same
+    causes.
+    """
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     together: dict[object, list[FixOffer]] = {}
     for offer in offers:

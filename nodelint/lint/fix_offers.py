@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.fix_bisection import document_number
-from nodelint.lint.fix_trials import ChangedObject, Mark, Name, Tried, mark_of, without_repetitions
+from nodelint.lint.fix_trials import ChangedObject, FindingKey, Name, Tried, key_of_finding, without_repetitions
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import NodePool, Object
@@ -27,14 +27,14 @@ class FixOffer(NamedTuple):
 
     edits: tuple[Edit, ...]
     safe: bool
-    wants: Counter[Mark]
-    messages: frozenset[tuple[Mark, str]] | None
+    wants: Counter[FindingKey]
+    messages: frozenset[tuple[FindingKey, str]] | None
     of_errors: bool
 
     @property
     def names(self) -> set[Name]:
         """The objects that its findings are about."""
-        return {mark[1] for mark in self.wants}
+        return {finding_key[1] for finding_key in self.wants}
 
     def rename(self, text: str, other: FixOffer) -> str:
         """What is said of the object of another offer of the same cause, said of this one."""
@@ -44,16 +44,16 @@ class FixOffer(NamedTuple):
 
 def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
     """The fixes and suggestions of findings that change no other files than `sources` (by their ids), each once."""
-    wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
+    wants: dict[tuple[Edit, ...], Counter[FindingKey]] = {}
     safe: dict[tuple[Edit, ...], bool] = {}
-    messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
+    messages: dict[tuple[Edit, ...], set[tuple[FindingKey, str]] | None] = {}
     lesser: set[tuple[Edit, ...]] = set()
     for result in without_repetitions(places):
         for edits, is_fix in _edits_of(result):
             if any(id(edit.source) not in sources or not edit.source.whole for edit in edits):
                 continue
-            mark = mark_of(result)
-            wants.setdefault(edits, Counter())[mark] += 1
+            finding_key = key_of_finding(result)
+            wants.setdefault(edits, Counter())[finding_key] += 1
             safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
             texts = messages.setdefault(edits, set())
             if result.severity != "error":
@@ -61,10 +61,10 @@ def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixO
             if is_fix:
                 messages[edits] = None
             elif texts is not None:
-                texts.add((mark, result.finding.message))
+                texts.add((finding_key, result.finding.message))
     return [
-        FixOffer(edits, safe[edits], marks, None if texts is None else frozenset(texts), edits not in lesser)
-        for (edits, marks), texts in zip(wants.items(), messages.values(), strict=True)
+        FixOffer(edits, safe[edits], finding_keys, None if texts is None else frozenset(texts), edits not in lesser)
+        for (edits, finding_keys), texts in zip(wants.items(), messages.values(), strict=True)
     ]
 
 
@@ -81,7 +81,7 @@ def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[l
 
     Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
     """
-    about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
+    about_comments = [offer for offer in offers if all(finding_key[0] in comments for finding_key in offer.wants)]
     ids = set(map(id, about_comments))
     yield from groups(about_comments, 0)
     yield from groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
@@ -101,7 +101,7 @@ def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]
         spans = OccupiedSpans()
         for offer in left:
             own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
-            about = {mark[1] for mark in offer.wants}
+            about = {finding_key[1] for finding_key in offer.wants}
             met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
             if met or any(spans.touches(edit.span) for edit in offer.edits):
                 rest.append(offer)
@@ -117,7 +117,7 @@ def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]
 
 def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
     """Whether an object that is named changes by an offer, or is read by one that does."""
-    if any(mark[1] == name for mark in offer.wants):
+    if any(finding_key[1] == name for finding_key in offer.wants):
         return True
     paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
     if not name[0]:
@@ -141,8 +141,8 @@ def _near(change: ChangedObject) -> Iterable[Name]:
             yield "EC2NodeClass", str(obj.class_ref.name)
 
 
-def find_suspects(offers: Sequence[FixOffer], bad: Sequence[Mark], tried: Tried) -> list[FixOffer]:
-    """Those of some offers that may be what is bad once all are made."""
+def find_suspects(offers: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried) -> list[FixOffer]:
+    """Return the offers that may be the cause of what is bad once all of them are made."""
     names = {name for _, name in bad}
     found = [
         offer

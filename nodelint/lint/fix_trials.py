@@ -34,7 +34,7 @@ Build = Callable[[Sequence[Source]], Inventory]
 Name = tuple[str, str]
 """The kind of an object and its name as it is written; of a file an empty kind and its path."""
 
-Mark = tuple[str, Name]
+FindingKey = tuple[str, Name]
 """A rule and what it speaks of."""
 
 
@@ -78,18 +78,18 @@ def _object_place(obj: Object) -> tuple[int, int]:
 class Tried(NamedTuple):
     """What some edits come to: the objects that change, and those whose rules read them.
 
-    `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
-    finding of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
+    `reported` counts what the rules say then, by rule and by the object's name before the edits; `first` is a finding
+    of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
     the clusters get. `unread` says what can no longer be read: files, what is built of them, and objects of these;
     `context_sources` are the files that are read for context, and `judged` is how many objects were judged.
     """
 
     inventory: Inventory
     changed: Sequence[ChangedObject]
-    said: Counter[Mark]
-    first: Mapping[Mark, Result]
-    messages: frozenset[tuple[Mark, str]]
-    errors: frozenset[Mark]
+    reported: Counter[FindingKey]
+    first: Mapping[FindingKey, Result]
+    messages: frozenset[tuple[FindingKey, str]]
+    errors: frozenset[FindingKey]
     context_sources: Sequence[Source] = ()
     unread: Sequence[str] = ()
     judged: int = 0
@@ -103,7 +103,7 @@ def name_of(obj: Object | None, path: str = "") -> Name:
     return obj.kind, str(name)
 
 
-def mark_of(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> Mark:
+def key_of_finding(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> FindingKey:
     """The rule of a finding and what it speaks of, by its `former` name where it has another one."""
     name = name_of(result.built or result.object, result.span.source.path)
     return result.rule.name, former.get(name, name)
@@ -160,10 +160,10 @@ class Trials:
             request = request._replace(rules=keep_asking(request.rules, reporting))
         report = lint(sources, request, built=inventory.built)
         about = _about(report, {new.path for _, new in renewed})
-        found = [(mark_of(r, names), r) for r in without_repetitions(about)]
-        counts = Counter(mark for mark, _ in found)
-        messages = frozenset((mark, result.finding.message) for mark, result in found)
-        errors = frozenset(mark for mark, result in found if result.severity == "error")
+        found = [(key_of_finding(r, names), r) for r in without_repetitions(about)]
+        counts = Counter(finding_key for finding_key, _ in found)
+        messages = frozenset((finding_key, result.finding.message) for finding_key, result in found)
+        errors = frozenset(finding_key for finding_key, result in found if result.severity == "error")
         first = dict(reversed(found))
         judged = len(requested)
         return Tried(inventory, changed, counts, first, messages, errors, context_sources, unread, judged)
@@ -193,7 +193,11 @@ class Trials:
         found = {path for path, faults in _count_faults(inventory).items() if faults > self._faults[path]}
         gone = self._built.difference(text.path for built in inventory.built for text in built.texts)
         if gone:  # what holds nothing to fill in any more is no longer built
-            plain = {file.path for file in inventory.files if not any(mark in file.text for mark in _FILLED_IN)}
+            plain = {
+                file.path
+                for file in inventory.files
+                if not any(finding_key in file.text for finding_key in _FILLED_IN)
+            }
             found |= gone - plain
         return sorted(found)
 
@@ -255,9 +259,9 @@ def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> S
     return compared if len(compared) <= _FEW_POOLS else ()
 
 
-def count_said(report: Report) -> Counter[Mark]:
+def count_reported(report: Report) -> Counter[FindingKey]:
     """How often each rule speaks of each object in a report."""
-    return Counter(map(mark_of, without_repetitions(report.places)))
+    return Counter(map(key_of_finding, without_repetitions(report.places)))
 
 
 def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
@@ -269,7 +273,7 @@ def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
     known = set()
     for result in results:
         place = None if result.finding.once else result.span
-        key = (mark_of(result), place, result.finding.message)
+        key = (key_of_finding(result), place, result.finding.message)
         if key not in known:
             known.add(key)
             yield result

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.fix_causes import Alike, find_shared_documents
 from nodelint.lint.fix_offers import FixOffer, find_suspects, groups
-from nodelint.lint.fix_trials import Mark, Trials, Tried
+from nodelint.lint.fix_trials import FindingKey, Trials, Tried
 from nodelint.model.finding import Edit
 
 _MOST = 12
 """Trials of parts of fixes that do not hold together."""
 
-FindBad = Callable[[Tried, Sequence[FixOffer]], list[Mark]]
+FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 """What the rules say more often than they did, less what some offers put right."""
 
 
@@ -22,7 +22,7 @@ class Apart(NamedTuple):
 
     offer: FixOffer
     tried: Tried
-    bad: Sequence[Mark]
+    bad: Sequence[FindingKey]
 
 
 def find_apart(
@@ -78,7 +78,7 @@ class _Attempt:
     def __init__(self, trials: Trials, find_bad: FindBad) -> None:
         self.beside = False
         self.number = 0
-        self.last: tuple[Tried, list[Mark]]
+        self.last: tuple[Tried, list[FindingKey]]
         self._trials = trials
         self._find_bad = find_bad
 

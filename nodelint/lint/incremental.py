@@ -122,7 +122,7 @@ class ResultCache:
             self._compared[pair] = _is_same_identity(old, other), old, other
         return self._compared[pair][0]
 
-    def carry_over(self, twins: Mapping[int, Object]) -> ResultCache:
+    def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCache:
         """What holds of other objects that are the same, by the ids of those that were judged.
 
         A rule that was silent is silent again, unless it is told other things. Those that said something look again:
@@ -132,15 +132,15 @@ class ResultCache:
         carried._mark = self._mark
         known: dict[int, object] = {}
         for cached in self._said.values():
-            twin = twins.get(id(cached.obj))
+            twin = unchanged.get(id(cached.obj))
             if twin is None:
                 continue
             again = {*cached.results, *cached.skipped}
             dependencies: dict[Question, tuple[Object | None, object, set[str]]] = {}
             for (name, _, detail), (about, answer, names) in cached.dependencies.items():
-                asked_about = None if about is None else twins.get(id(about), _OTHERWISE)
+                asked_about = None if about is None else unchanged.get(id(about), _OTHERWISE)
                 if id(answer) not in known:
-                    known[id(answer)] = _carry_answer(answer, twins)
+                    known[id(answer)] = _carry_answer(answer, unchanged)
                 expected = known[id(answer)]
                 if asked_about is _OTHERWISE or expected is _OTHERWISE:
                     again |= names
@@ -159,7 +159,7 @@ class ResultCache:
 
 
 class ResultCaches:
-    """What is kept of a view, by the release that its objects are judged for."""
+    """The results that are kept of a view, by the release that its objects are judged for."""
 
     def __init__(self) -> None:
         self._kept: dict[object, ResultCache] = {}
@@ -168,20 +168,20 @@ class ResultCaches:
         """What is kept for one release."""
         return self._kept.setdefault(release, ResultCache())
 
-    def carry_over(self, twins: Mapping[int, Object]) -> ResultCaches:
-        """What holds of other objects that are the same, by the ids of those that were judged (see `plan.twins`)."""
+    def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCaches:
+        """Return the results for unchanged objects, by the ids of the objects that were judged."""
         carried = ResultCaches()
-        carried._kept = {release: cache.carry_over(twins) for release, cache in self._kept.items()}
+        carried._kept = {release: cache.carry_over(unchanged) for release, cache in self._kept.items()}
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed."""
+        """Move the results of a source whose text has changed, in each release that was judged."""
         for result_cache in self._kept.values():
             result_cache.move(moved)
 
 
 def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingContext, run: RunRule) -> list[str]:
-    """Let some rules look at an object once more; the faults of rules themselves."""
+    """Run some rules again over an object. Return the faults of the rules themselves."""
     output = RuleOutput([], [], [])
     noted: Answers = {}
     try:
@@ -227,16 +227,16 @@ _OTHERWISE: Any = object()
 """What no question is answered with."""
 
 
-def _carry_answer(answer: object, twins: Mapping[int, Object]) -> object:
+def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
     """What an answer is for other objects that are the same; `_OTHERWISE` where that is not known."""
     if isinstance(answer, Mapping):
-        entries = {key: twins.get(id(value), _OTHERWISE) for key, value in answer.items()}
+        entries = {key: unchanged.get(id(value), _OTHERWISE) for key, value in answer.items()}
         return _OTHERWISE if _OTHERWISE in entries.values() else entries
     if isinstance(answer, list | tuple):
-        objects = [None if obj is None else twins.get(id(obj), _OTHERWISE) for obj in answer]
+        objects = [None if obj is None else unchanged.get(id(obj), _OTHERWISE) for obj in answer]
         return _OTHERWISE if _OTHERWISE in objects else type(answer)(objects)
     if isinstance(answer, Object):
-        return twins.get(id(answer), _OTHERWISE)
+        return unchanged.get(id(answer), _OTHERWISE)
     return answer if answer is None or isinstance(answer, bool | str) else _OTHERWISE
 
 

@@ -312,8 +312,8 @@ class ReleaseRun:
         known = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         for alternatives in rounds(templated):
             instead = {id(alternative.original): alternative.obj for alternative in alternatives}
-            world = [instead.get(id(obj), obj) for obj in self.context.objects]
-            run = self._run_over(world)
+            run_objects = [instead.get(id(obj), obj) for obj in self.context.objects]
+            run = self._run_over(run_objects)
             run.judge([alternative.obj for alternative in alternatives], running, ())
             self.results += [
                 result for alternative in alternatives for result in alternative.map_back(run.results, known)

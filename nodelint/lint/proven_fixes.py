@@ -14,12 +14,12 @@ from nodelint.lint.fix_offers import FixOffer, attribute_changes, batches, find_
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
-    Mark,
+    FindingKey,
     Name,
     PartlyChanged,
     Trials,
     Tried,
-    count_said,
+    count_reported,
     name_of,
 )
 from nodelint.lint.fixes_together import find_apart
@@ -70,7 +70,7 @@ class Prover:
         self._inventory: Inventory | None = None
         self._known: list[int] = []
         self.edited = EditedTexts()
-        self.following: set[Mark] = set()
+        self.following: set[FindingKey] = set()
         """What follows fixes that are offered all the same: nothing that is as bad as what they put right."""
 
     def begin(self, inventory: Inventory, sources: Sequence[Source] | None = None) -> Prover:
@@ -101,15 +101,21 @@ class Prover:
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
-        if known is not None and not known.built and not known.folder_files and not may_fill(sources):
-            return Inventory(sources)
-        return self._build(sources)
+        is_built = known is not None and bool(known.built or known.folder_files)
+        # In an editor, files around those that are open are built with them.
+        if known is None or is_built or len(known.files) != len(sources) or may_fill(sources):
+            return self._build(sources)
+        return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
         """The objects for which fixes that hold by themselves do not do so beside each other, once all are made."""
-        known, now = count_said(before), count_said(after)
+        known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
-        more = {mark for mark, count in now.items() if count > known[mark] and mark[1] in names} - self.following
+        more = {
+            finding_key
+            for finding_key, count in now.items()
+            if count > known[finding_key] and finding_key[1] in names
+        } - self.following
         if more or unsafe or self._find_moved is None or self._first is None:
             return {name for _, name in more}
         inventory = self._build_changed(sources)
@@ -146,13 +152,13 @@ class _Run:
         self._trials = trials
         self._report = report
         self._places = places
-        self._before = count_said(report)
+        self._before = count_reported(report)
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._keeping: set[tuple[Edit, ...]] = set()
         self._follows: dict[tuple[Edit, ...], str] = {}
         self._beside: dict[tuple[Edit, ...], str] = {}
-        self._bad: dict[tuple[Edit, ...], Sequence[Mark]] = {}
+        self._bad: dict[tuple[Edit, ...], Sequence[FindingKey]] = {}
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._held: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
@@ -234,7 +240,7 @@ class _Run:
             self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
             return
         for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
-            own = [mark for mark in bad if mark[1] in offer.names] or bad
+            own = [finding_key for finding_key in bad if finding_key[1] in offer.names] or bad
             text = f"there is {_describe(own[0], tried)}" if own else tried.unread[0]
             self._beside[offer.edits] = f"once the other fixes are made as well, {text}"
             if own and _is_lesser(offer, own, tried):
@@ -298,13 +304,17 @@ class _Run:
     def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)
 
-    def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[Mark]:
+    def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[FindingKey]:
         """What the rules say more often than they did, less what the offers put right."""
-        wanted: Counter[Mark] = Counter()
+        wanted: Counter[FindingKey] = Counter()
         for offer in batch:
             if offer.messages is None or not offer.messages.isdisjoint(tried.messages):
                 wanted.update(offer.wants)
-        return [mark for mark, count in tried.said.items() if count > max(0, self._before[mark] - wanted[mark])]
+        return [
+            finding_key
+            for finding_key, count in tried.reported.items()
+            if count > max(0, self._before[finding_key] - wanted[finding_key])
+        ]
 
     def _proven(self, result: Result) -> Result:
         """A finding with what holds of its fix and suggestions."""
@@ -343,7 +353,7 @@ def _content(line: RequirementLine) -> tuple[object, ...]:
     return line.key, line.operator, line.texts, line.min_values, line.known
 
 
-def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:
+def _is_lesser(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> bool:
     """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
 
     They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
@@ -352,32 +362,32 @@ def _is_lesser(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> bool:
         return False
     own = {wanted[1] for wanted in offer.wants}
     return all(
-        mark not in offer.wants
-        and mark not in tried.errors
-        and (tried.first[mark].severity == "info" or mark[1] in own)
-        for mark in bad
+        finding_key not in offer.wants
+        and finding_key not in tried.errors
+        and (tried.first[finding_key].severity == "info" or finding_key[1] in own)
+        for finding_key in bad
     )
 
 
-def _describe(mark: Mark, tried: Tried) -> str:
-    return f"{mark[0]}: {tried.first[mark].finding.message}"
+def _describe(finding_key: FindingKey, tried: Tried) -> str:
+    return f"{finding_key[0]}: {tried.first[finding_key].finding.message}"
 
 
-def _withhold(offer: FixOffer, bad: Sequence[Mark], tried: Tried) -> Withheld:
+def _withhold(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> Withheld:
     """Why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail=tried.unread[0])
-    mark = next((mark for mark in bad if mark not in offer.wants), bad[0])
-    result = tried.first[mark]
-    text = _describe(mark, tried)
+    finding_key = next((finding_key for finding_key in bad if finding_key not in offer.wants), bad[0])
+    result = tried.first[finding_key]
+    text = _describe(finding_key, tried)
     own = {wanted[1] for wanted in offer.wants}
-    if mark in offer.wants:
+    if finding_key in offer.wants:
         return Withheld("finding-stays")
-    if mark[1] not in own and result.object is not None:
-        label = f"{mark[1][0]} `{mark[1][1]}`"
+    if finding_key[1] not in own and result.object is not None:
+        label = f"{finding_key[1][0]} `{finding_key[1][1]}`"
         changed = {change.name for change in tried.changed if change.old is not None}
-        verb = "reads the value too and would have" if mark[1] in changed else "would have"
-        reader = next((change.old for change in tried.changed if change.name == mark[1]), None)
+        verb = "reads the value too and would have" if finding_key[1] in changed else "would have"
+        reader = next((change.old for change in tried.changed if change.name == finding_key[1]), None)
         place = written_place(reader.name_node) if reader is not None else None
         return Withheld("shared", place, f"{label} {verb} {text}")
     return Withheld("new-finding", detail=f"it would make {text}")

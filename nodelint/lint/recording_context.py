@@ -9,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.rule.context import Context
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from nodelint.apiserver import SchemaProblem
-    from nodelint.convert import Conversion
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.tree import Tree
-    from nodelint.forms.helm.templates import Templates
-    from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
     from nodelint.model.cluster_objects import Workload
-    from nodelint.releases.settings import ControllerFacts
     from nodelint.rule.target import Target
 
     _T = TypeVar("_T")
@@ -81,15 +76,15 @@ class RecordingContext(Context):
             self._run_answers[name] = getattr(super(), name)
         return self._run_answers[name]
 
-    def _note(self, name: str, about: _Asked, method: Callable[[_Asked], _T], detail: str | None = None) -> _T:
-        """What a method says of an object, noted; what is asked on the way to it is part of that."""
+    def _note(self, name: str, about: _Asked, method: Callable[[Context, _Asked], _T]) -> _T:
+        """Return what a method of `Context` says of an object, noted; what is asked on the way is part of that."""
         noted, self.noted = self.noted, None
         try:
-            answer = method(about)
+            answer = method(self, about)
         finally:
             self.noted = noted
         if noted is not None:
-            noted[name, id(about), detail] = about, answer
+            noted[name, id(about), None] = about, answer
         return answer
 
     def _note_for_run(self, name: str) -> Any:
@@ -103,13 +98,13 @@ class RecordingContext(Context):
             noted[name, id(None), None] = None, answer
         return answer
 
-    def _note_grounds(self, name: str, about: _Asked, method: Callable[[_Asked], _T]) -> _T:
-        """What a method says of an object; what is asked on the way to it is noted in its place."""
+    def _note_grounds(self, name: str, about: _Asked, method: Callable[[Context, _Asked], _T]) -> _T:
+        """Return what a method of `Context` says of an object; what is asked on the way is noted in its place."""
         question = name, id(about), None
         noted, known = self.noted, self._grounds.get(question)
         self.noted = grounds = {} if known is None else known[1]
         try:
-            answer = method(about)
+            answer = method(self, about)
         finally:
             self.noted = noted
             if noted is not None:
@@ -117,53 +112,9 @@ class RecordingContext(Context):
         self._grounds[question] = about, grounds
         return answer
 
-    @property
-    def objects(self) -> Sequence[Object]:
-        found: Sequence[Object] = self._note_for_run("objects")
-        return found
-
-    @property
-    def classes(self) -> list[EC2NodeClass]:
-        found: list[EC2NodeClass] = self._note_for_run("classes")
-        return found
-
-    @property
-    def templates(self) -> Templates:
-        """Of texts, not of objects: it is another one in each run, so that what asks for it looks once more."""
-        found: Templates = self._note_for_run("templates")
-        return found
-
-    @property
-    def defined_classes(self) -> dict[Text | None, Object]:
-        found: dict[Text | None, Object] = self._note_for_run("defined_classes")
-        return found
-
-    @property
-    def pools_elsewhere(self) -> bool:
-        return bool(self._note_for_run("pools_elsewhere"))
-
-    @property
-    def _overlaid(self) -> bool:
-        return bool(self._note_for_run("_overlaid"))
-
-    def may_be_named_so(self, pool: NodePool) -> bool:
-        return self._note("may_be_named_so", pool, super().may_be_named_so)
-
-    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        return self._note("node_class", pool, super().node_class)
-
-    def _why_no_class(self, pool: NodePool) -> str | None:
-        return self._note("_why_no_class", pool, super()._why_no_class)
-
     def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
         # Without facts of a region there are none that could be about another one.
-        return self._note("_facts_of", about, super()._facts_of) if self.facts else self.facts
-
-    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
-        return self._note("pools", node_class, super().pools)
-
-    def foreign_group(self, pool: NodePool) -> list[Object]:
-        return self._note("foreign_group", pool, super().foreign_group)
+        return self._note("_facts_of", about, Context._facts_of) if self.facts else self.facts
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
         """What is noted are those that are looked at: most rules ask whether there is any."""
@@ -178,27 +129,6 @@ class RecordingContext(Context):
         assert isinstance(looked_at, Beginning)
         return looked_at.follow(pools)
 
-    def cluster_pools(self, pool: NodePool) -> list[NodePool]:
-        return self._note("cluster_pools", pool, super().cluster_pools)
-
-    def definition_elsewhere(self, obj: Object) -> Object | None:
-        return self._note("definition_elsewhere", obj, super().definition_elsewhere)
-
-    def duplicates(self, obj: Object) -> list[Object]:
-        return self._note("duplicates", obj, super().duplicates)
-
-    def conversion(self, obj: Object) -> Conversion:
-        return self._note("conversion", obj, super().conversion)
-
-    def settings(self, obj: Object) -> ControllerFacts:
-        return self._note("settings", obj, super().settings)
-
-    def _completing(self, obj: Object) -> list[Object]:
-        return self._note("_completing", obj, super()._completing)
-
-    def resolution(self, pool: NodePool) -> Resolution:
-        return self._note_grounds("resolution", pool, super().resolution)
-
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
         if self._overlaid:
             self._note_for_run("objects")  # what the controller accepts of all overlays is worked out once
@@ -208,13 +138,53 @@ class RecordingContext(Context):
         self._note_for_run("objects")  # one tree holds what all pools take
         return super()._workloads_of(workload)
 
-    def problems(self, obj: Object) -> list[SchemaProblem]:
-        return self._note_grounds("problems", obj, super().problems)
-
-    def images(self, node_class: EC2NodeClass) -> ImageSet:
-        return self._note_grounds("images", node_class, super().images)
-
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
         # What is read of user data knows its places, and is read anew; it hangs on nothing but the images.
         self.images(node_class)
         return super().user_data(node_class)
+
+
+_NOTED_FOR_RUN = (
+    "objects",
+    "classes",
+    "templates",  # of texts: they are others in each run, so that what asks for them looks once more
+    "defined_classes",
+    "pools_elsewhere",
+    "_overlaid",
+)
+"""What a context says of the run as a whole."""
+
+_NOTED = (
+    "may_be_named_so",
+    "node_class",
+    "_why_no_class",
+    "pools",
+    "foreign_group",
+    "cluster_pools",
+    "definition_elsewhere",
+    "duplicates",
+    "conversion",
+    "settings",
+    "_completing",
+)
+"""What a context says of an object, and is noted itself."""
+
+_GROUNDS_NOTED = ("resolution", "problems", "images")
+"""What a context says of an object, and in the place of which is noted what is asked on the way to it."""
+
+
+def _note_attribute(name: str) -> property:
+    return property(lambda self: self._note_for_run(name))
+
+
+def _note_method(name: str, note: Callable[..., Any]) -> Callable[[RecordingContext, Any], Any]:
+    inherited = getattr(Context, name)
+    return lambda self, about: note(self, name, about, inherited)
+
+
+for _name in _NOTED_FOR_RUN:
+    setattr(RecordingContext, _name, _note_attribute(_name))
+for _name in _NOTED:
+    setattr(RecordingContext, _name, _note_method(_name, RecordingContext._note))
+for _name in _GROUNDS_NOTED:
+    setattr(RecordingContext, _name, _note_method(_name, RecordingContext._note_grounds))

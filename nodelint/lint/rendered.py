@@ -45,7 +45,7 @@ def is_about_defaults(rule: Rule) -> bool:
 class BuiltOutcome(NamedTuple):
     """What is said of files and built objects together."""
 
-    told: list[Result]
+    reported: list[Result]
     skipped: list[Gap]
     faults: list[str]
     objects: list[Object]
@@ -110,18 +110,18 @@ class Replacement:
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         files = _list_files(read)
-        for world in _worlds(self._built):
-            before = len(made.told)
-            _World(world, setup, files, map_objects, shared).judge(made, known)
-            known.places.update((result.rule.name, result.span) for result in made.told[before:])
-            for result in made.told[before:]:
-                holders.setdefault(_fix_mark(result), []).extend(world)
-        made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
-        known.add(made.told)
-        for world in self._settled_worlds(setup):
-            before = len(made.told)
-            _World(world, setup, files, map_objects, shared, settled=True).judge(made, known)
-            known.add(made.told[before:])
+        for environment in _environments(self._built):
+            before = len(made.reported)
+            _Environment(environment, setup, files, map_objects, shared).judge(made, known)
+            known.places.update((result.rule.name, result.span) for result in made.reported[before:])
+            for result in made.reported[before:]:
+                holders.setdefault(_fix_key(result), []).extend(environment)
+        made.reported[:] = [self._spare_others(result, holders, shared) for result in made.reported]
+        known.add(made.reported)
+        for environment in self._settled_environments(setup):
+            before = len(made.reported)
+            _Environment(environment, setup, files, map_objects, shared, settled=True).judge(made, known)
+            known.add(made.reported[before:])
         return made
 
     def _spare_others(
@@ -130,7 +130,7 @@ class Replacement:
         """A finding without a fix that changes what others make of the same file, where nothing is said of these."""
         edits = result.finding.edits
         changed = {_path(edit.source) for edit in edits} & set(shared)
-        holding = holders.get(_fix_mark(result)) if changed else None
+        holding = holders.get(_fix_key(result)) if changed else None
         if holding is None:
             return result
         own = {id(built) for built in holding}
@@ -141,12 +141,12 @@ class Replacement:
         withheld = withhold_shared(other)
         return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
 
-    def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
+    def _settled_environments(self, setup: RuleSetup) -> list[list[Built]]:
         """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
         if all(is_about_defaults(rule) for rule in setup.running):
             return []
         paths = {path: built.settle for built in self._built if built.settle is not None for path in built.replaces}
-        return _worlds([built for settle in paths.values() for built in settle()])
+        return _environments([built for settle in paths.values() for built in settle()])
 
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and _path(source) in self._replaced
@@ -169,7 +169,7 @@ def _path(source: SourceText) -> str:
     return os.path.abspath(source.path)
 
 
-def _worlds(built: Sequence[Built]) -> list[list[Built]]:
+def _environments(built: Sequence[Built]) -> list[list[Built]]:
     """What is built, by the cluster that it is for; what charts come to by default stands side by side.
 
     Of a file that a root module of Terraform takes several times, each world has it once.
@@ -218,7 +218,7 @@ def _list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> _AllFiles:
     return _AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
 
 
-class _World:
+class _Environment:
     """What is built for one cluster, and the files that are no part of it."""
 
     def __init__(
@@ -252,8 +252,8 @@ class _World:
         mistakes = known.mistakes if self._settled or not self._by_default else set()
         own: set[object] = set()
         given = self._built[0].given
-        for mark, result in rounds[0].items():
-            if not all(mark in others for others in rounds[1:]) or _mistake(result) in mistakes:
+        for finding_key, result in rounds[0].items():
+            if not all(finding_key in others for others in rounds[1:]) or _mistake(result) in mistakes:
                 continue
             if _mistake(result) in own:
                 continue
@@ -262,7 +262,7 @@ class _World:
             if given and ((result.rule.name, result.span) in known.places or not _has_part(result, given)):
                 continue
             own.add(_mistake(result))
-            made.told.append(result)
+            made.reported.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
         """What is found where all that is not known is there in one way, by what tells findings apart."""
@@ -297,12 +297,12 @@ class _World:
             led = self._place(result) if built is None else self._lead(result, built, fixing)
             if led is None:
                 continue
-            mark = led.rule.name, led.span, led.finding.message
-            if mark not in found:
-                found[mark] = led
+            finding_key = led.rule.name, led.span, led.finding.message
+            if finding_key not in found:
+                found[finding_key] = led
                 has_lost = led.finding.withheld is not None and bool(result.finding.edits)
                 if has_lost and built is not None and not self._by_default:
-                    unfixed.append((mark, led, built, result.finding.edits))
+                    unfixed.append((finding_key, led, built, result.finding.edits))
         found.update(self._with_fixes(unfixed))
         return found
 
@@ -412,24 +412,26 @@ class _World:
         setup = self._setup._replace(running=running, reporting=self._setup.reporting & names)
         alone = judge_objects(setup, list(owners.values()), self._around, (), lambda _: self._each)
         fixes = {(r.rule.name, r.span, r.finding.message): r.finding for r in alone.results if r.finding.edits}
-        for mark, result, built, edits in unfixed:
+        for finding_key, result, built, edits in unfixed:
             same = fixes.get((result.rule.name, result.span, result.finding.message))
             if same is not None and built.confirms(edits, same.edits):
                 finding = result.finding._replace(edits=same.edits, safety=same.safety, withheld=None)
-                yield mark, result._replace(finding=finding)
+                yield finding_key, result._replace(finding=finding)
 
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
 """What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
 
 
-def _fix_mark(result: Result) -> object:
+def _fix_key(result: Result) -> object:
     """What is one fix of one place, in whatever is built of that."""
     return result.rule.name, result.span, tuple(result.finding.edits)
 
 
 def _mistake(result: Result) -> tuple[object, ...]:
-    """What is one mistake: a place and its message without numbers, which differ from object to object."""
+    """Return what findings about one mistake have in common: the place, and the message without numbers, which differ
+    from object to object.
+    """
     span = result.span
     message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
     return result.rule.name, span.source.path, span.start, span.end, message

@@ -146,7 +146,7 @@ def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
 
 
 def _explained(result: Result, better: SpanIndex) -> bool:
-    """Whether a place of the better findings holds this one's, or meets what this one covers.
+    """Whether a place of the better findings holds the place of this one, or lies in what this one covers.
 
     A finding about a whole mapping is not explained by a mistake somewhere inside it.
     """
@@ -262,9 +262,9 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
     seen = set()
     for r in results:
         at = r.finding.at
-        mark = (r.rule.name, at.source.path, at.start, at.end, r.finding.message)
-        if mark not in seen:
-            seen.add(mark)
+        identity = (r.rule.name, at.source.path, at.start, at.end, r.finding.message)
+        if identity not in seen:
+            seen.add(identity)
             yield r
 
 

@@ -12,8 +12,9 @@ from functools import cache
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
-from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, RequirementLine
-from nodelint.model.quantities import ONE, billionths, quantity_of
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool
+from nodelint.model.manifest_terms import RequirementLine
+from nodelint.model.quantities import ONE, billionths_or_zero, quantity_of
 from nodelint.model.requirement import well_known
 from nodelint.text.placeholders import holds_any
 
@@ -75,7 +76,7 @@ def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of
     amounts = _add(written)
     if amounts["cpu"] + of_daemons > _LITTLE["cpu"] or amounts["memory"] + memory_of_daemons > _LITTLE["memory"]:
         return False
-    replicas = max((_read_amount(amount) for name, amount in written if name not in _LITTLE), default=ONE)
+    replicas = max((billionths_or_zero(amount) for name, amount in written if name not in _LITTLE), default=ONE)
     return amounts["cpu"] * replicas <= _WITHIN_LIMITS * ONE
 
 
@@ -88,15 +89,8 @@ def _add(written: Iterable[tuple[str, str]]) -> dict[str, int]:
     amounts = dict.fromkeys(_LITTLE, 0)
     for name, amount in written:
         if name in amounts:
-            amounts[name] += _read_amount(amount)
+            amounts[name] += billionths_or_zero(amount)
     return amounts
-
-
-def _read_amount(text: str) -> int:
-    try:
-        return billionths(text)
-    except ValueError:
-        return 0
 
 
 def has_pool_for_little(objects: Iterable[Object]) -> bool:

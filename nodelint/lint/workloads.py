@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.safe_read import is_below, is_inside, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,6 +59,7 @@ def add_workloads(
             found.sources.append(source)
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
+            source.is_named, source.values_order = found.sources[number].is_named, found.sources[number].values_order
             found.sources[number] = source
     if "all-workloads" in selected:
         unread = frozenset(_list_unread_keys(found, pools))
@@ -166,7 +168,7 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
     names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
     known = {source.path for source in found.sources}
     for path in found.workloads:
-        below = any(path.startswith(os.path.join(folder, "")) or not folder for folder in folders)
+        below = any(is_below(path, folder) for folder in folders)
         if path not in selecting and path.replace(os.sep, "/") not in known and below:
             text = _text_with(path, sorted(names))
             if re.search(PATTERN, text) is not None:
@@ -233,8 +235,6 @@ def _is_whole(found: Discovery) -> bool:
     """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
     if found.unreadable or any(source.problems for source in found.sources):
         return False
-    from nodelint.files.safe_read import is_inside, repository
-
     for place in {os.path.dirname(source.path) for source in found.sources}:
         root = repository(os.path.abspath(place))
         if root is not None and not any(is_inside(root, folder) for folder in found.folders):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
-    """The objects in the files that those of built texts are made of, by the id of these."""
+    """Return the objects in the files that those of built texts are made of, by the `id` of the built object."""
     return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
 
 
@@ -68,6 +68,8 @@ def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
 
 
 def withhold_shared(other: Built) -> Withheld:
-    """That a fix changes what is built elsewhere of the same file, where nothing is wrong with it."""
+    """Return the reason that a fix is not offered: it changes what is built elsewhere of the same file, where nothing
+    is wrong.
+    """
     place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
     return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")

@@ -134,7 +134,7 @@ def _suggested(
 
 
 def _withheld(result: Result, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
-    """In place of a fix that was tried and is not offered: why not."""
+    """Yield, in the place of a fix that was tried and is not offered, an action that says why."""
     withheld = result.finding.withheld
     if withheld is not None:
         yield types.CodeAction(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
-from nodelint.files.safe_read import repository
+from nodelint.files.safe_read import is_below, repository
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built
@@ -25,7 +25,7 @@ def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_fil
     built at every key.
     """
     folders = {folder for source in opened for folder in _folders(source)}
-    near = [source for source in sources if any(_is_below(source.path, folder) for folder in folders)]
+    near = [source for source in sources if any(is_below(os.path.abspath(source.path), folder) for folder in folders)]
     manifests = any(source.path.endswith((".yaml", ".yml", ".json")) for source in opened)
     overlays = folder_files if manifests and len(folder_files) <= _MOST_OVERLAYS else ()
     inventory = build([*opened, *near], overlays)
@@ -66,7 +66,3 @@ def _folders(source: Source) -> Iterator[str]:
         around = os.path.dirname(around)
     if top is not None and path.endswith((".yaml", ".yml")) and not any(objects(source)):
         yield top  # values for a chart elsewhere in the repository
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return os.path.abspath(path).startswith(os.path.join(folder, ""))

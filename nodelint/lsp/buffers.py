@@ -39,11 +39,11 @@ class Buffer:
 
     @property
     def source_read(self) -> Source | None:
-        """The same where it has been read already."""
+        """Return the source of the buffer if it has been read already, else None."""
         return self.__dict__.get("source")
 
     def take(self, source: Source) -> None:
-        """Have a source that has become that of this text."""
+        """Take a source that was read from this text."""
         self.__dict__["source"] = source
 
     @cached_property
@@ -51,7 +51,7 @@ class Buffer:
         return LineIndex(self.text, self.encoding)
 
     def take_lines(self, lines: LineIndex) -> None:
-        """Have lines that are known to be those of this text."""
+        """Take lines that are known to be those of this text."""
         self.__dict__["lines"] = lines
 
 

@@ -53,7 +53,7 @@ class CompletionOffer(NamedTuple):
 
 
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
-    """What can be written at an offset, in the order in which it should be shown."""
+    """Return what can be written at an offset, in the order in which it should be shown."""
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
     if found is None and view.inventory.built:

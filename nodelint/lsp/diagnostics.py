@@ -39,26 +39,26 @@ def uri_of(path: str) -> str:
 
 
 def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
-    """What is wrong in one text; of very much the gravest, with the number of the others."""
-    found = list(_marked(view, buffer))
+    """Return the diagnostics of one text. Of very many, return the gravest, with the number of the others."""
+    found = list(_with_fingerprints(view, buffer))
     more = found[MOST:]
     if more:
         found.sort(key=lambda pair: SEVERITIES.index(pair[0].severity))
         found, more = found[:MOST], found[MOST:]
-    diagnostics = [_diagnostic(view, buffer, result, mark) for result, mark in found]
+    diagnostics = [_diagnostic(view, buffer, result, fingerprint) for result, fingerprint in found]
     diagnostics += [_gap_diagnostic(buffer, gap) for gap in view.gaps(buffer)]
     return [*diagnostics, _more_findings_diagnostic(buffer, [result for result, _ in more])] if more else diagnostics
 
 
-def _marked(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
+def _with_fingerprints(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
     """The findings of a text in the order of their places, each with its fingerprint."""
     results = view.results(buffer)
-    marks = fingerprints(results, view.home, view.marks.setdefault(buffer.uri, {}))
-    return zip(results, marks, strict=True)
+    known_fingerprints = fingerprints(results, view.home, view.known_fingerprints.setdefault(buffer.uri, {}))
+    return zip(results, known_fingerprints, strict=True)
 
 
 def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
-    """That there are findings which are not shown, at the first of these."""
+    """Return a diagnostic that counts the findings that are not shown, at the first of them."""
     start = min(result.span.start for result in left)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
     message = f"{len(left):,} more findings are not shown; `nodelint check` lists them all"
@@ -66,7 +66,7 @@ def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.D
 
 
 def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
-    """That something of a text is not judged, in the line that is to blame."""
+    """Return a diagnostic that something of a text is not judged, in the line that is the cause."""
     at = gap.object.name_node if gap.object is not None and gap.object.source is buffer.source else None
     start = at.start if at is not None else buffer.source.start_of_line(gap.line)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
@@ -79,10 +79,10 @@ def placed(
     view: View, buffer: Buffer, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[Result, types.Diagnostic]]:
     """Each finding of a text, or of some characters of it, with its diagnostic."""
-    for result, mark in _marked(view, buffer):
+    for result, fingerprint in _with_fingerprints(view, buffer):
         at = result.finding.at
         if start <= at.end and (end is None or at.start <= end):
-            yield result, _diagnostic(view, buffer, result, mark)
+            yield result, _diagnostic(view, buffer, result, fingerprint)
 
 
 @cache
@@ -97,12 +97,12 @@ def _find_page(rule: str) -> str | None:
     return project.page(f"docs/rules/{rule}.md") or uri_of(file)
 
 
-def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.Diagnostic:
+def _diagnostic(view: View, buffer: Buffer, result: Result, fingerprint: str) -> types.Diagnostic:
     finding, span, address = result.finding, result.span, _find_page(result.rule.name)
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
     text = "\n".join(map(printable, (result.message, *finding.advice)))
-    data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
+    data = {"fingerprint": fingerprint, "fix": result.safety if result.fixable else None}
     return types.Diagnostic(
         range=buffer.lines.range(span.start, max(span.start, end)),
         message=text,

@@ -18,16 +18,8 @@ from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
 from nodelint.model.keys import ARCH, INSTANCE_TYPE
-from nodelint.model.manifest import (
-    EC2NodeClass,
-    Label,
-    NodePool,
-    Object,
-    RequirementLine,
-    SelectorTerm,
-    parse_alias,
-    served,
-)
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.model.manifest_terms import Label, RequirementLine, SelectorTerm, parse_alias
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since

@@ -21,7 +21,7 @@ from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.files.discover import discover
 from nodelint.files.gate import gate
-from nodelint.files.safe_read import repository, stand_in
+from nodelint.files.safe_read import is_below, repository, stand_in
 from nodelint.forms.registry import TABLE
 from nodelint.inventory import list_folder_files, read_named_templates
 from nodelint.lint.fingerprints import Known
@@ -97,7 +97,7 @@ class Project:
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
-                view.memory, view.marks = self._memories.setdefault((path, root), (ResultCaches(), {}))
+                view.memory, view.known_fingerprints = self._memories.setdefault((path, root), (ResultCaches(), {}))
                 self._views.append(next((old_view for old_view in old if old_view.same_as(view)), view))
         self._state = state
         return self._views
@@ -137,7 +137,7 @@ class Project:
         opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
         view.folder_files = folder_files
         view.beside = [source for source in on_disk if os.path.realpath(source.path) not in opened]
-        others = [b for b in state.buffers.values() if b not in requested and _below(b.path, root)]
+        others = [b for b in state.buffers.values() if b not in requested and is_below(b.path, root)]
         view.beside += [b.source for b in others if not exclude.match(b.path)]
         return view
 
@@ -184,10 +184,10 @@ class Project:
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
         """What a file or folder holds, read again only when it has changed."""
-        mark = _mark(path)
+        stamp = _stamp(path)
         cached = self._kept.get(path)
-        if cached is None or cached[0] != mark or mark is None:
-            self._kept[path] = cached = (mark, read(path))
+        if cached is None or cached[0] != stamp or stamp is None:
+            self._kept[path] = cached = (stamp, read(path))
         return cached[1]
 
     def _tell(self, message: str, path: str | None = None) -> None:
@@ -203,14 +203,10 @@ def _folder(buffer: Buffer, state: State) -> str:
 
 
 def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
-    return max((workspace for workspace in folders if _below(folder, workspace)), key=len, default=None)
+    return max((workspace for workspace in folders if is_below(folder, workspace)), key=len, default=None)
 
 
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(os.path.join(folder, ""))
-
-
-def _mark(path: str) -> object:
+def _stamp(path: str) -> object:
     """What changes when a file, or a file of a folder, does; None where that cannot be determined."""
     try:
         paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]

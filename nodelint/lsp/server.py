@@ -94,7 +94,7 @@ class Server(LanguageServer):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="nodelint")
         self._judging: asyncio.Task[None] | None = None
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
-        self._told: set[str] = set()
+        self._shown_messages: set[str] = set()
         self._faults: set[str] = set()
         self._stating: set[str] = set()
         self._watches = False
@@ -292,9 +292,9 @@ class Server(LanguageServer):
                 reports.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
             message = f"nodelint: {trouble.path}: {trouble.reason}" if trouble.path else f"nodelint: {trouble.reason}"
             messages.add(message)
-            if message not in self._told:
+            if message not in self._shown_messages:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
-        self._told = messages
+        self._shown_messages = messages
         now = {report.uri: report for report in reports}
         for uri, params in now.items():
             before = self._published.get(uri)
@@ -325,14 +325,14 @@ class Server(LanguageServer):
         return edit is not None and edit.document_changes is True
 
     def finish(self) -> None:
-        """Let go of what is still to be judged."""
+        """Drop what is still to be judged."""
         if self._judging is not None:
             self._judging.cancel()
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
 def _register(server: Server) -> None:
-    """What the client may say and ask."""
+    """Add the handlers of all requests and notifications of the client."""
     _register_run(server)
     _register_texts(server)
     _register_reading(server)

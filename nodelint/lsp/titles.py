@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from nodelint.model.finding import Edit
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.text import Node, SourceText
 
 _NAMED = 2
@@ -59,7 +59,7 @@ def _changes(old: Node, new: Node) -> Iterator[str]:
     elif old.kind == new.kind == "sequence":
         yield from _changes_of_list(old, new)
     else:
-        name = _name(old)
+        name = old.own_name
         if name is None and _value(old) == _value(new):  # a text in quotes, and one without
             yield f"replace `{short(old.text, _WIDTH)}` with `{short(new.text, _WIDTH)}`"
         elif name is None:
@@ -110,9 +110,7 @@ def _changes_of_list(old: Node, new: Node) -> Iterator[str]:
             added.remove(other)
     for verb, items in (("remove", gone), ("add", added)):
         if items:
-            values = ", ".join(_value(item) for item in islice(items, 3))
-            more = f" and {len(items) - 3} more" if len(items) > 3 else ""
-            yield f"{verb} {values}{more}"
+            yield f"{verb} {list_first([_value(item) for item in items], 3)}"
 
 
 def _shows_same(item: Node, other: Node) -> bool:
@@ -142,14 +140,6 @@ def _in_brackets(node: Node) -> str:
 
 def _flat(node: Node) -> str:
     return " ".join(node.text.split())
-
-
-def _name(node: Node) -> str | None:
-    """The key of a value; None for an entry of a list, and for the root."""
-    holder = node.parent
-    if holder is None or holder.kind != "mapping":
-        return None
-    return next((entry.name for entry in holder.entries if entry.value is node), None)
 
 
 def _describe_characters(edit: Edit) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.config.session import Session
-from nodelint.inventory import Inventory, build
+from nodelint.inventory import Inventory
 from nodelint.inventory.gaps import list_gaps_of_texts
 from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
@@ -50,7 +50,7 @@ class View:
         self.folder_files: Sequence[str] = ()
         self.pause: Callable[[], None] = lambda: None
         self.memory: ResultCaches | None = None
-        self.marks: dict[str, Known] = {}
+        self.known_fingerprints: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, autofix.Fixed] = {}
 
@@ -118,9 +118,17 @@ class View:
         """What `nodelint check --fix` makes of one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
-            request = self.request._replace(context_sources=[*others, *self.beside])
-            prover = Prover(request, build, find_moved)
-            self._fixed[buffer.uri] = autofix.fix([buffer.source], request, prove=prover)
+            around = [*others, *self.beside]
+
+            def build_again(sources: Sequence[Source]) -> Inventory:
+                return build_around(sources, around, self.folder_files)
+
+            def judge(sources: Sequence[Source], request: engine.LintRequest) -> engine.Report:
+                return engine.lint(sources, request, built=build_again(sources).built)
+
+            request = self.request._replace(context_sources=around)
+            prover = Prover(request, build_again, find_moved)
+            self._fixed[buffer.uri] = autofix.fix([buffer.source], request, judge=judge, prove=prover)
         return self._fixed[buffer.uri]
 
     def offered(self, result: engine.Result) -> engine.Result:

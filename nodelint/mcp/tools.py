@@ -10,6 +10,7 @@ from functools import cache
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import shipped
+from nodelint.files.safe_read import is_below
 
 if TYPE_CHECKING:
     from typing import Any
@@ -145,6 +146,6 @@ def _paths_within(paths: Sequence[str], root: str) -> list[str]:
         if "\0" in path or path == "-":
             raise UnusableArguments("a path is that of a file or folder")
         real = os.path.realpath(os.path.join(top, path))
-        if real != top and not real.startswith(os.path.join(top, "")):
+        if not is_below(real, top):
             raise UnusableArguments(f"{path}: outside of the root; start `nodelint mcp` in a folder that holds it")
     return list(paths)

@@ -9,7 +9,8 @@ from nodelint.karpenter.controller.auto_mode import Lifetime, lifetime
 from nodelint.migrate.labels import COMPUTE_TYPE, MoveTarget, has_no_counterpart
 from nodelint.migrate.steps import MoveNote, Step, note, remove_field, set_field
 from nodelint.model.keys import OS, WINDOWS_BUILD
-from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import RequirementLine
 
 _TEMPLATE = ("spec", "template", "spec")
 _KARPENTER_HOURS = 720

@@ -53,7 +53,7 @@ def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
     kinds = [node for node in named["kind"] if node.value == old_kind]
     groups = [node for node in named["group"] if node.value == old_group]
     versions = [node for node in named["apiVersion"] if node.value == f"{old_group}/v1"]
-    is_reference = _key_of(mapping) in _NAMES_KIND
+    is_reference = mapping.own_name in _NAMES_KIND
     has_other = any(named[name] for name in ("group", "apiVersion"))
     if kinds and not (groups or versions) and (has_other or not is_reference):
         return
@@ -62,14 +62,6 @@ def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
     for nodes, new in ((kinds, kind), (groups, group), (versions, f"{group}/v1")):
         for node in nodes:
             yield from edits.if_editable(edits.set_value, node, new)
-
-
-def _key_of(node: Node) -> str | None:
-    """Return the key that a value stands under."""
-    parent = node.parent
-    if parent is None or parent.kind != "mapping":
-        return None
-    return next((entry.name for entry in parent.entries if entry.value is node), None)
 
 
 def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
@@ -101,7 +93,7 @@ def _left_pattern(target: MoveTarget) -> re.Pattern[str]:
 
 def is_auto_selector(mapping: Node) -> bool:
     """Whether a mapping is a node selector that asks for nodes of EKS Auto Mode."""
-    return _key_of(mapping) in _SELECTORS and mapping.get(COMPUTE_TYPE) is not None
+    return mapping.own_name in _SELECTORS and mapping.get(COMPUTE_TYPE) is not None
 
 
 def auto_expressions(source: Source) -> Iterator[Node]:
@@ -111,7 +103,7 @@ def auto_expressions(source: Source) -> Iterator[Node]:
         if key is None or key.value != COMPUTE_TYPE or operator is None or operator.value not in ("In", "Exists"):
             continue
         above = mapping.parent
-        if above is None or _key_of(above) != "requirements":
+        if above is None or above.own_name != "requirements":
             yield mapping
 
 

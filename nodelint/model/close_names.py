@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class CloseNames:
-    """Names to choose from, with the letters of each: names that share too few with a text are not compared."""
+    """Names to choose from, with the letters of each. A name that shares too few letters with a text is left out."""
 
     __slots__ = ("_masks", "_names")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
-from nodelint.model.manifest import text
+from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 

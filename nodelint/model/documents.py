@@ -17,16 +17,8 @@ from nodelint.model.gvk import (
     Identity,
     identities,
 )
-from nodelint.model.manifest import (
-    AutoModeClass,
-    EC2NodeClass,
-    NodeOverlay,
-    NodePool,
-    Object,
-    Retired,
-    UnknownKind,
-    text,
-)
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind
+from nodelint.model.manifest_terms import text
 from nodelint.model.partial_objects import is_part, may_lack, meant_kind
 from nodelint.model.providers import judged_in_part, why_not_judged
 from nodelint.text import Document, Node, SourceText

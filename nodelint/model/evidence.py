@@ -21,11 +21,12 @@ else:
     About = str
 
 
-STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN = 0, 1, 2, 3, 4, 5
+STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN = 0, 1, 2, 3, 4, 5, 6
 """How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
 of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
 README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
-such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known."""
+such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known. A
+default that each call of its module overrides states nothing, wherever it was read."""
 
 _CHART = r"(?<![\w.:@/-])(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
 """A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder."""
@@ -46,8 +47,8 @@ class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
     `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE, FOR_READERS, NO_RELEASE or NOT_KNOWN, which has no version. `of_image` says that it is the tag of the
-    controller's image, not of a chart.
+    LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, which has no version, or OVERRIDDEN. `of_image` says that it is the tag
+    of the controller's image, not of a chart.
     """
 
     about: About

@@ -141,15 +141,16 @@ class Suggestion(NamedTuple):
     edits: Sequence[Edit]
 
 
+_LONGEST_CODE = 60
 _WITHHELD_TEXTS = {
-    "shared": "another object has the value too",
-    "not-written-as-such": "no file holds the value as it is",
-    "computed": "the value is made by an expression",
+    "shared": "another object uses the value, and the edit would change that object",
+    "not-written-as-such": "the value is put together from several places, and no file holds it as it is",
+    "computed": "an expression makes the value: change the expression by hand",
     "two-edits-overlap": "two of its edits change the same text",
-    "other-result": "the files would not come to what is wanted",
-    "not-editable": "the place cannot be edited",
-    "new-finding": "it would make another finding",
-    "finding-stays": "the finding would stay",
+    "other-result": "nodelint tried the edit, and what is rendered with it is not what the rule wants",
+    "not-editable": "nodelint cannot edit this place",
+    "new-finding": "the fix would cause another finding",
+    "finding-stays": "nodelint tried the edit, and the finding would still be there",
     "not-tried": "there are too many fixes here to try each of them by itself: apply some and check again",
 }
 
@@ -167,8 +168,15 @@ class Withheld(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the reason as a part of a sentence."""
-        return self.detail or _WITHHELD_TEXTS[self.reason]
+        """Return the reason as a part of a sentence; an expression that makes a value is named."""
+        if self.detail:
+            return self.detail
+        if self.reason == "computed" and self.at is not None:
+            at = span_of(self.at)
+            code = " ".join(at.source.text[at.start : at.end].split())
+            if 0 < len(code) <= _LONGEST_CODE:
+                return f"`{code}` makes the value: change it by hand"
+        return _WITHHELD_TEXTS[self.reason]
 
 
 class Finding(NamedTuple):

@@ -52,3 +52,15 @@ def is_named_for_environment(path: str) -> bool:
     words = table("vocabulary")["environments"]
     name = os.path.basename(path).lower()
     return holds_any(name, words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
+
+
+def nearness(path: str, other: str) -> int:
+    """How many folders two files have in common."""
+    common = 0
+    for ours, theirs in zip(
+        *(os.path.normpath(os.path.dirname(p)).split(os.sep) for p in (path, other)), strict=False
+    ):
+        if ours != theirs:
+            break
+        common += 1
+    return common

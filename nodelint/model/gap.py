@@ -62,14 +62,14 @@ class Gap(NamedTuple):
 
     @property
     def at(self) -> Node | Span:
-        """Its place in a text. Raise TypeError where only path and line are known."""
+        """Return the place of the gap in a text. Raise TypeError where only path and line are known."""
         if isinstance(self.place, FilePlace):
             raise TypeError(f"{self.place} has no text")
         return self.place
 
     @property
     def file_place(self) -> FilePlace:
-        """Its place as a path with a line."""
+        """Return the place of the gap as a path with a line."""
         return self.place if isinstance(self.place, FilePlace) else line_of(self.place)
 
     @property
@@ -79,7 +79,7 @@ class Gap(NamedTuple):
 
     @property
     def line(self) -> int:
-        """Its line, counted from 1; 0 where it is about a whole file."""
+        """Return the line of the gap, counted from 1; 0 where the gap is about a whole file."""
         return self.file_place.line
 
     def skip(self, prefix: str = "", suffix: str = "") -> Skip:

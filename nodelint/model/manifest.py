@@ -9,106 +9,60 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import cached_property
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, GROUPS, OVERLAY_API
+from nodelint.model.manifest_terms import (
+    Alias,
+    ClassRef,
+    Label,
+    RequirementLine,
+    SelectorTerm,
+    Taint,
+    Text,
+    Value,
+    labels,
+    mappings_of,
+    parse_alias,
+    requirement_line,
+    selector_term,
+    taint,
+    text,
+    whole_number,
+)
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels, is_of_ec2
 from nodelint.model.releases import Version, behaves
-from nodelint.text import UNKNOWN, Document, Node, SourceText, UnknownValue
+from nodelint.text import UNKNOWN, Document, Node, SourceText
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar
 
     _T = TypeVar("_T")
 
-Text = str | UnknownValue
 
-
-class Value(NamedTuple):
-    """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
-
-    text: Text | None
-    node: Node
-
-
-class RequirementLine(NamedTuple):
-    """An entry of `spec.template.spec.requirements`, as it is written."""
-
-    node: Node
-    key: Text | None
-    operator: Text | None
-    values: tuple[Value, ...]
-    min_values: int | None
-    known: bool
-    """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Return the values that are known texts."""
-        return tuple([v.text for v in self.values if isinstance(v.text, str)])
-
-    @property
-    def known_texts(self) -> tuple[str, ...] | None:
-        """Return the values; None where anything of the entry is not known, for then it may mean anything."""
-        return self.texts if self.known else None
-
-    @property
-    def key_node(self) -> Node:
-        """Return where the key's value stands; the whole entry where there is none."""
-        return self.node.get("key") or self.node
-
-    @property
-    def values_node(self) -> Node:
-        """Return where the list of values stands; the whole entry where there is none."""
-        return self.node.get("values") or self.node
-
-
-class Label(NamedTuple):
-    """A key of a map of labels or tags with its value."""
-
-    key_node: Node
-    node: Node
-    key: Text
-    value: Text | None
-
-
-class Taint(NamedTuple):
-    """An entry of `taints` or `startupTaints`."""
-
-    node: Node
-    key: Text | None
-    value: Text | None
-    effect: Text | None
-
-
-class SelectorTerm(NamedTuple):
-    """An entry of a list of selector terms (`amiSelectorTerms` and the like)."""
-
-    node: Node
-    alias: Text | None
-    id: Text | None
-    name: Text | None
-    owner: Text | None
-    ssm_parameter: Text | None
-    tags: tuple[Label, ...]
-
-
-class Alias(NamedTuple):
-    """`family@version` of an AMI selector term. A missing version is an empty text."""
-
-    family: str
-    version: str
-
-
-class ClassRef(NamedTuple):
-    """`spec.template.spec.nodeClassRef` of a NodePool."""
-
-    node: Node
-    group: Text | None
-    kind: Text | None
-    name: Text | None
-
+__all__ = [
+    "Alias",
+    "AutoModeClass",
+    "ClassRef",
+    "EC2NodeClass",
+    "FieldNode",
+    "Label",
+    "NodeOverlay",
+    "NodePool",
+    "Object",
+    "RequirementLine",
+    "Retired",
+    "SelectorTerm",
+    "Taint",
+    "Text",
+    "UnknownKind",
+    "Value",
+    "labels",
+    "parse_alias",
+    "requirement_line",
+    "served",
+    "text",
+]
 
 _MOST_KNOWN = 50
 
@@ -177,7 +131,7 @@ class Object:
 
     @property
     def provider(self) -> Provider:
-        """Whose object it is: Karpenter's for AWS unless a kind says otherwise."""
+        """Return the provider of the object: Karpenter's for AWS unless a kind says otherwise."""
         return "aws"
 
     @property
@@ -248,7 +202,9 @@ class NodePool(Object):
 
     @cached_property
     def provider(self) -> Provider:
-        """Whose it is; `aws` where that is left open. Where the reference cannot be read, its labels say so."""
+        """Return the provider of the pool; `aws` where that is left open. Labels decide where the reference cannot be
+        read.
+        """
         ref = self.class_ref
         is_open = ref is not None and ref.group in (None, UNKNOWN) and ref.kind in (None, UNKNOWN)
         if (ref is None and self.partial) or is_open:
@@ -294,7 +250,7 @@ class NodePool(Object):
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
         """Return the entries of `requirements` in their order; those that are no mapping are left out."""
-        return tuple(requirement_line(n) for n in _items(self.requirements_node))
+        return tuple(requirement_line(n) for n in mappings_of(self.requirements_node))
 
     @cached_property
     def requirements_node(self) -> Node | None:
@@ -309,12 +265,12 @@ class NodePool(Object):
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """Return the taints that nodes keep."""
-        return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "taints")))
+        return tuple(taint(n) for n in mappings_of(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
         """Return the taints that nodes have until something removes them (`startupTaints`)."""
-        return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "startupTaints")))
+        return tuple(taint(n) for n in mappings_of(self.find_field(*_TEMPLATE, "startupTaints")))
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
@@ -332,7 +288,7 @@ class NodePool(Object):
     @cached_property
     def weight(self) -> int | None:
         """Return `spec.weight`; None if it is not set or no whole number."""
-        return _whole_number(self.find_field("spec", "weight"))
+        return whole_number(self.find_field("spec", "weight"))
 
 
 class EC2NodeClass(Object):
@@ -375,7 +331,7 @@ class EC2NodeClass(Object):
         return self._terms("capacityReservationSelectorTerms")
 
     def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
-        return tuple(_term(n) for n in _items(self.node.find("spec", name)))
+        return tuple(selector_term(n) for n in mappings_of(self.node.find("spec", name)))
 
 
 class AutoModeClass(Object):
@@ -383,7 +339,7 @@ class AutoModeClass(Object):
 
     @property
     def provider(self) -> Provider:
-        """Whose object it is: that of EKS Auto Mode."""
+        """Return the provider of the class: EKS Auto Mode."""
         return "auto-mode"
 
 
@@ -393,7 +349,7 @@ class NodeOverlay(Object):
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
         """Return the entries of `spec.requirements` in their order."""
-        return tuple(requirement_line(n) for n in _items(self.node.find("spec", "requirements")))
+        return tuple(requirement_line(n) for n in mappings_of(self.node.find("spec", "requirements")))
 
     @cached_property
     def weight(self) -> int | None:
@@ -447,74 +403,3 @@ def served(obj: Object, release: Version) -> bool:
     if isinstance(obj, UnknownKind) or group != GROUPS.get(obj.kind):
         return False
     return version == "v1" or (version == "v1beta1" and behaves("serves-v1beta1", release))
-
-
-def parse_alias(value: str) -> Alias:
-    """Split `al2023@v20250403` at its first `@`, as the controller does."""
-    family, _, version = value.partition("@")
-    return Alias(family, version)
-
-
-def text(node: Node | None) -> Text | None:
-    """Return the text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
-    if node is None or node.kind != "scalar":
-        return None
-    if isinstance(node.value, str) or node.value is UNKNOWN:
-        return node.value
-    return None
-
-
-def _whole_number(node: Node | None) -> int | None:
-    value = node.value if node is not None else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _items(node: Node | None) -> list[Node]:
-    if node is None or node.kind != "sequence":
-        return []
-    return [item for item in node.items if item.kind == "mapping"]
-
-
-def requirement_line(node: Node) -> RequirementLine:
-    """Return an entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
-    listed = node.get("values")
-    is_list = listed is None or listed.kind == "sequence"
-    key, operator = text(node.get("key")), text(node.get("operator"))
-    values = [Value(text(item), item) for item in listed.items] if listed is not None else []
-    known = is_list and isinstance(key, str) and isinstance(operator, str)
-    return RequirementLine(
-        node=node,
-        key=key,
-        operator=operator,
-        values=tuple(values),
-        min_values=_whole_number(node.get("minValues")),
-        known=known and all(isinstance(value.text, str) for value in values),
-    )
-
-
-def labels(node: Node | None) -> tuple[Label, ...]:
-    """Return the entries of a map of labels or tags; none where it is not a mapping."""
-    if node is None or node.kind != "mapping":
-        return ()
-    found = []
-    for entry in node.entries:
-        key = text(entry.key)
-        if key is not None:
-            found.append(Label(entry.key, entry.value, key, text(entry.value)))
-    return tuple(found)
-
-
-def _taint(node: Node) -> Taint:
-    return Taint(node, text(node.get("key")), text(node.get("value")), text(node.get("effect")))
-
-
-def _term(node: Node) -> SelectorTerm:
-    return SelectorTerm(
-        node=node,
-        alias=text(node.get("alias")),
-        id=text(node.get("id")),
-        name=text(node.get("name")),
-        owner=text(node.get("owner")),
-        ssm_parameter=text(node.get("ssmParameter")),
-        tags=labels(node.get("tags")),
-    )

@@ -6,7 +6,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
 LONGEST_MESSAGE = 120
 """Characters of a finding's message."""
@@ -29,6 +29,12 @@ def short(value: str, most: int = 48) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def list_first(names: Sequence[str], most: int) -> str:
+    """Return the first `most` names, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def first_fitting(*messages: str) -> str:

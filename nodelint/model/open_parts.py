@@ -135,7 +135,7 @@ class _Finder:
         self._parts.values[id(node)] = Span(node.source, start, stop)
 
     def _list_gaining(self, node: Node, home: int) -> Sequence[int]:
-        """The lines that print into a collection."""
+        """Return the offsets of template code that may print into a collection."""
         if node.style != "block" or not (node.entries or node.items):
             return ()
         column = self._column(node)

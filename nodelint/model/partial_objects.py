@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.model.gvk import GROUPS
 from nodelint.text import UNKNOWN, Document, Node, SourceText
+from nodelint.text.missing import is_null
 from nodelint.text.placeholders import CODE, depth, holds_any, list_blocks
 
 _HEARTS = {
@@ -93,18 +94,14 @@ def meant_kind(node: Node, document: Document) -> str | None:
     if node.parent is not None or document.host is not None or document.templated or node.source.masked:
         return None
     version, kind = node.get("apiVersion"), node.get("kind")
-    if node.find("metadata", "name") is None or (not _is_empty(version) and not _is_empty(kind)):
+    if node.find("metadata", "name") is None or (not is_null(version) and not is_null(kind)):
         return None
     group = str(version.value).rpartition("/")[0] if version is not None else ""
     for meant, its_group in GROUPS.items():
-        states = group == its_group if _is_empty(kind) else kind is not None and kind.value == meant
+        states = group == its_group if is_null(kind) else kind is not None and kind.value == meant
         if states and not is_part(node, meant, document) and not _is_heartless(node, meant):
             return meant
     return None
-
-
-def _is_empty(node: Node | None) -> bool:
-    return node is None or (node.kind == "scalar" and node.value is None)
 
 
 def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:

@@ -27,6 +27,14 @@ def billionths(text: str) -> int:
     return max(-_MOST, min(_billionths(text), _MOST))
 
 
+def billionths_or_zero(text: str) -> int:
+    """Return a quantity in billionths, or 0 for what is not one."""
+    try:
+        return billionths(text)
+    except ValueError:
+        return 0
+
+
 def _billionths(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text) * ONE if len(text) < _DIGITS else _MOST

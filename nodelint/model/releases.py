@@ -114,7 +114,9 @@ def is_newer(release: Version) -> bool:
 
 
 def judged_as(release: Version) -> str | None:
-    """For a release that is not known: whose facts stand for it, in words. None for a release that is known."""
+    """Return the release whose facts stand for a release that is not known, in words. None for a release that is
+    known.
+    """
     following = ahead()
     if following is not None and release >= following.version:
         return f"next, the main branch of {following.date} (commit {following.commit})"
@@ -189,7 +191,7 @@ def _one_matches(part: str, release: Version) -> bool:
 
 
 def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
-    """Return the same for a Kubernetes version: `>=1.33`, `<1.35`."""
+    """Whether a Kubernetes version is in a range: `>=1.33`, `<1.35`."""
     return releases_match(spec, Version(version.major, version.minor, 0))
 
 

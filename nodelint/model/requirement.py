@@ -255,7 +255,7 @@ class Requirements:
             self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)
 
     def copy(self) -> Requirements:
-        """Return the same requirements, to be added to on their own."""
+        """Return a copy of the requirements, to be added to on its own."""
         twin = Requirements()
         twin._by_key.update(self._by_key)
         return twin

@@ -49,38 +49,6 @@ def supported_minors(today: int) -> list[str]:
     ]
 
 
-class PolicyModule(NamedTuple):
-    """A module of Terraform that grants Karpenter's controller its permissions.
-
-    `only` is the argument that has to be true for that, `extra` the one that adds permissions. `v1_switch` is the
-    argument that grants what v1 asks for, from `v1_since` on; from `v1_always` on, all versions do. From
-    `lists_profiles` on, `iam:ListInstanceProfiles` is granted. Versions are numbers, as many as are known.
-    """
-
-    name: str
-    only: str | None
-    extra: str
-    v1_switch: str | None
-    v1_since: tuple[int, ...]
-    v1_always: tuple[int, ...]
-    lists_profiles: tuple[int, ...]
-
-
-def policy_module(source: str) -> PolicyModule | None:
-    """Return the module of a `source` in Terraform, such as `aws-ia/eks-blueprints-addons/aws`; None for
-    any other.
-    """
-    for row in table("support")["modules"]:
-        if source == row["module"] or source.endswith(f"/{row['module']}"):
-            v1 = row.get("v1", {})
-            versions = (v1.get("since", ""), v1.get("always", ""), row["lists_profiles"])
-            since, always, profiles = (tuple(map(int, filter(None, text.split(".")))) for text in versions)
-            return PolicyModule(
-                row["module"], row.get("only"), row["extra"], v1.get("switch"), since, always, profiles
-            )
-    return None
-
-
 def eks_support(kubernetes: KubernetesVersion) -> EksSupport | None:
     """Return how long EKS supports a version of Kubernetes; None for one of which no days are known."""
     for row in table("support")["eks"]:

@@ -131,13 +131,31 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     reported = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()
+    units = _read_units(side)
     for row in reversed(TABLE.rows):
-        sources = [source for source in side.found.sources if row.may_use_elsewhere(source.text)]
+        sources = [s for s in side.found.sources if row.may_use_elsewhere(s.text)]
+        sources += units if row.heads and row.uses else []
         for use in row.load().list_remote_uses(sources, reported) if sources else ():
             key = path_below(use.place or os.curdir, side.root), use.name
             found[(*key, counts[key])] = use
             counts[key] += 1
     return found
+
+
+def _read_units(side: Read) -> list[Source]:
+    """The files that describe what calls a module, which no run reads for objects, and those that include them."""
+    have = {source.path for source in side.found.sources}
+    paths = [p for p in (*side.found.glanced, *side.found.seen) if p.endswith(".hcl") and p not in have]
+    texts: dict[str, str] = {}
+    for path in paths:
+        try:
+            texts[path] = gate.read_listed(path).decode(errors="replace")
+        except OSError:
+            continue
+    found = [path for path, text in texts.items() if "terraform {" in text and _CONCERNS.search(text)]
+    names = [os.path.basename(path) for path in found]
+    found += [p for p, text in texts.items() if p not in found and any(name in text for name in names)]
+    return [Source(path, texts[path]) for path in found]
 
 
 def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:

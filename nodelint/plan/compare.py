@@ -124,23 +124,23 @@ def _judge_sides(
     was: Read, new: Read, requests: tuple[LintRequest, LintRequest], judge_of: Callable[..., Judge]
 ) -> tuple[Report, Report]:
     """What `check` says of both sides. What is the same on both is judged once, where that can be told."""
-    from nodelint.plan.twins import match_twins
+    from nodelint.plan.unchanged_objects import match_unchanged
 
     then, request = requests
-    twins = None
+    unchanged = None
     if not (request.target.facts or request.target.choose or then.target.choose):
         # With the files of workloads, which are found once the pools are known.
         sides = ((read.inventory._replace(files=read.found.sources), read.beside, read.root) for read in (was, new))
-        twins = match_twins(*sides)
+        unchanged = match_unchanged(*sides)
     old_side, new_side = was.found.sources, new.found.sources
-    if twins is None:
+    if unchanged is None:
         before = judge_of(was.inventory)(old_side, then)
         return before, judge_of(new.inventory)(new_side, request)
     from nodelint.lint.incremental import ResultCaches
 
     memory = ResultCaches()
     after = judge_of(new.inventory, memory)(new_side, request)
-    return judge_of(was.inventory, memory.carry_over(twins))(old_side, then), after
+    return judge_of(was.inventory, memory.carry_over(unchanged))(old_side, then), after
 
 
 def _own_options(
@@ -258,12 +258,12 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
         dict(zip(identities(found, side.root), found, strict=True))
         for found, side in zip(results, sides, strict=True)
     )
-    come = [result for mark, result in new.items() if mark not in old]
-    gone = [result for mark, result in old.items() if mark not in new]
+    come = [result for fingerprint, result in new.items() if fingerprint not in old]
+    gone = [result for fingerprint, result in old.items() if fingerprint not in new]
     # An object that has moved to another file takes its findings with it.
-    come_marks, gone_marks = (identities(results, located=False) for results in (come, gone))
+    new_prints, gone_prints = (identities(results, located=False) for results in (come, gone))
     new_places, old_places = (
-        [result for mark, result in zip(marks, found, strict=True) if mark not in others]
-        for marks, found, others in ((come_marks, come, gone_marks), (gone_marks, gone, come_marks))
+        [result for fingerprint, result in zip(own_prints, found, strict=True) if fingerprint not in others]
+        for own_prints, found, others in ((new_prints, come, gone_prints), (gone_prints, gone, new_prints))
     )
     return Findings(tuple(once_in_a_run(new_places)), tuple(once_in_a_run(old_places)))

@@ -102,7 +102,7 @@ def _bounds(side: Resolution | None) -> PriceBounds | None:
     if side is None:
         return None
     fee: float = table("auto_mode")["fee"]["part"] if side.pool.provider == "auto-mode" else 0.0
-    prices = [price for price, _ in side.list_prices(side.launchable)]
+    prices = [price for price, _ in side.prices.list_prices(side.launchable)]
     known = [price * (1 + fee) for price in prices if price is not None]
     return PriceBounds(min(known), max(known), len(prices) - len(known), fee) if known else None
 

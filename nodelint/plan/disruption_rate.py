@@ -28,7 +28,7 @@ class Pace(NamedTuple):
 
 
 def pace(stored: dict[str, Any], start: datetime) -> Pace:
-    """The pace at which a stored NodePool lets drifted nodes be replaced."""
+    """Return the pace at which a stored NodePool lets drifted nodes be replaced."""
     template = inside(stored, "spec", "template", "spec")
     grace, expire = template.get("terminationGracePeriod"), template.get("expireAfter")
     return Pace(

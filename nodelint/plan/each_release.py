@@ -90,7 +90,7 @@ class _EachRelease:
         return self.plan_for(self.options_of(old, new))
 
     def find_own(self, key: _Key, part: PoolPlan | ClassPlan) -> PoolPlan | ClassPlan:
-        """The same pool or class in the plan for its own releases."""
+        """Return the pool or class in the plan for its own releases."""
         at = self.planners[key].find_place(part.pair)
         return self.parts[self.own_key(at)].get((type(part), *at), part)
 

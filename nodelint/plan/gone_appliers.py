@@ -1,9 +1,10 @@
-"""What applied objects on the old side and is gone on the new one, while the files of the objects stay."""
+"""What applied objects on the old side and is gone, or applies other files, while the objects stay in the files."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -16,22 +17,28 @@ from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nodelint.plan.read_side import Read
 
 _MOST_NAMED = 3
-_KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization)\b")
+_LONGEST_SHOWN = 40
+_KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
+_OF_RELEASE = re.compile(r"\.Release\.|\binclude\b|\btpl\b")
+_PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
+_Terms = tuple[tuple[str, str], ...]
 
 
 class _Applier(NamedTuple):
     """An object or a kustomization that applies a folder or takes files: its name, and the folder or file, from the
-    root on.
+    root on. `terms` and `release_terms` are those of `FolderUse`.
     """
 
     name: str
     place: str
     at: Span
+    terms: _Terms = ()
+    release_terms: _Terms = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -44,63 +51,159 @@ class _Applier(NamedTuple):
     def takes(self, places: _Places) -> bool:
         """Whether it is what applies an object: an object around its files, or the outermost kustomization."""
         if self.is_kustomization:
-            return (os.path.dirname(self.place) or os.curdir) in places.overlays
+            return (os.path.dirname(self.place) or os.curdir) == places.overlay
+        if "{{" in self.place:
+            parts = (re.escape(part) for part in _PLACEHOLDER.split(self.place))
+            pattern = re.compile(f"{'.+'.join(parts)}{re.escape(os.sep)}")
+            return any(pattern.match(at) for at in places.files)
         return self.place == os.curdir or any(at.startswith(f"{self.place}{os.sep}") for at in places.files)
 
 
 class _Places(NamedTuple):
-    """The files that objects of one name are made of, and the folders of the overlays that apply them."""
+    """The files that an object is made of, and the folder of the overlay that applies it.
 
-    files: set[str]
-    overlays: set[str]
+    `is_of_release` says that a value of it may be the name or the namespace of a release.
+    """
+
+    files: frozenset[str]
+    overlay: str | None
+    is_of_release: bool
+
+
+_Objects = dict[str, list[_Places]]
+"""The places of all pools and classes, from the root on, by kind and name."""
 
 
 def find_gone_appliers(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield what is gone and applied objects that both sides have: the cluster may no longer get them."""
+    """Yield what applied objects that both sides have, and is gone or changes: the cluster may not keep them."""
     before = _list_appliers(was) if _may_apply(was) else []
     if not before:
         return
-    after = {applier.key: applier for applier in _list_appliers(new)}
-    gone = [applier for applier in before if applier.key not in after]
-    if not gone:
-        return
-    keys = {applier.key for applier in before}
-    come = [applier for key, applier in after.items() if key not in keys]
-    old, now = (_list_places(side) for side in (was, new))
+    after = _list_appliers(new)
+    sides = (before, _list_objects(was)), (after, _list_objects(new))
+    keys = {applier.key for applier in after}
+    gone = list({applier.key: applier for applier in before if applier.key not in keys}.values())
+    yield from _find_gone(gone, *sides)
+    yield from _find_changed(*sides)
+
+
+_Side = tuple["list[_Applier]", _Objects]
+
+
+def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
+    keys = {applier.key for applier in old[0]}
+    # Of what the cluster alone knows, nobody can tell that it takes what something else took.
+    come = [applier for applier in new[0] if applier.key not in keys and not applier.place.startswith("{{")]
     named: set[str] = set()
     for applier in gone:
         lost = [
             label
-            for label, places in old.items()
-            if label in now
+            for label, places in old[1].items()
+            if label in new[1]
             and label not in named
-            and applier.takes(places)
+            and any(map(applier.takes, places))
             # A cluster that loses an object of Argo CD or Flux gets nothing by another that was there before.
-            and not any(other.takes(now[label]) for other in come)
-            and not (applier.is_kustomization and _is_applied_still(places, now[label], after.values()))
+            and not any(other.takes(now) for other in come for now in new[1][label])
+            and not (applier.is_kustomization and _is_applied_still(places, new[1][label], new[0]))
         ]
         if lost:
             named.update(lost)
-            lost.sort(reverse=True)  # pools first
-            shown = [*lost[:_MOST_NAMED], *([f"{len(lost) - _MOST_NAMED} more"] if len(lost) > _MOST_NAMED else [])]
             reason = (
-                f"it is gone: unless something else applies them, the cluster no longer gets {', '.join(shown)},"
+                f"it is gone: unless something else applies them, the cluster no longer gets {_join_labels(lost)},"
                 " and their nodes may be deleted"
             )
             yield uncompared(applier.at, applier.name, reason, True)
 
 
-def _is_applied_still(before: _Places, after: _Places, appliers: Iterable[_Applier]) -> bool:
+def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
+    """What applies a folder on both sides, and does so on other terms, or no longer finds an object in it.
+
+    An object that one side has more often is compared by itself.
+    """
+    before, after = (_group(side[0]) for side in (old, new))
+    named: set[str] = set()
+    for key in before.keys() & after.keys():
+        applier = after[key][0]
+        counts = [_count_taken(before[key][0], old[1]), _count_taken(applier, new[1])]
+        same = [label for label in counts[0] if len(old[1][label]) <= len(new[1].get(label, ()))]
+        is_of_release = any(places.is_of_release for label in same for places in new[1][label])
+        terms = _find_changed_term(before[key], after[key], is_of_release) if same else None
+        if terms is not None and applier.name not in named:
+            named.add(applier.name)
+            reason = f"its {terms} changes: what the cluster gets of {_join_labels(same)} is not known"
+            yield uncompared(applier.at, applier.name, reason, True)
+        moved = [label for label in same if counts[1][label] < counts[0][label]]
+        moved = [label for label in moved if not _is_taken_by_others(label, applier, old, new)]
+        if moved and not applier.is_kustomization:
+            reason = (
+                f"{_join_labels(moved)} moves out of the folder that it applies: unless something else applies"
+                " it, the cluster no longer gets it, and its nodes may be deleted"
+            )
+            yield uncompared(applier.at, applier.name, reason, True)
+
+
+def _is_taken_by_others(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
+    """Whether more appliers of other names take an object on the new side than on the old one."""
+    names = [
+        {other.name for other in side[0] if other.key != applier.key and any(map(other.takes, side[1][label]))}
+        for side in (old, new)
+    ]
+    return bool(names[1] - names[0]) or any(
+        other.name == applier.name and other.key != applier.key and any(map(other.takes, new[1][label]))
+        for other in new[0]
+    )
+
+
+def _group(appliers: Iterable[_Applier]) -> dict[tuple[str, str], list[_Applier]]:
+    found: dict[tuple[str, str], list[_Applier]] = {}
+    for applier in appliers:
+        found.setdefault(applier.key, []).append(applier)
+    return found
+
+
+def _count_taken(applier: _Applier, objects: Mapping[str, Sequence[_Places]]) -> Counter[str]:
+    """How many objects of each kind and name an applier takes."""
+    counts = {label: sum(map(applier.takes, places)) for label, places in objects.items()}
+    return Counter({label: count for label, count in counts.items() if count})
+
+
+def _find_changed_term(old: Sequence[_Applier], new: Sequence[_Applier], is_of_release: bool) -> str | None:
+    """Return in words the first term on which something was applied and is no longer; None where all stay."""
+    before, after = (
+        [applier.terms + (applier.release_terms if is_of_release else ()) for applier in side] for side in (old, new)
+    )
+    for terms in Counter(before) - Counter(after):
+        nearest = max(after, key=lambda other: len(set(other) & set(terms)))
+        for field in dict.fromkeys(name for name, _ in (*terms, *nearest)):
+            was, now = ([text for name, text in side if name == field] for side in (terms, nearest))
+            if was != now:
+                return f"`{field}`{_show_move(', '.join(was), ', '.join(now))}"
+    return None
+
+
+def _show_move(was: str, now: str) -> str:
+    shown = f" ({was or 'none'} -> {now or 'none'})"
+    return shown if len(shown) <= _LONGEST_SHOWN else ""
+
+
+def _join_labels(labels: Sequence[str]) -> str:
+    ordered = sorted(labels, reverse=True)  # pools first
+    more = [f"{len(ordered) - _MOST_NAMED} more"] if len(ordered) > _MOST_NAMED else []
+    return ", ".join([*ordered[:_MOST_NAMED], *more])
+
+
+def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appliers: Iterable[_Applier]) -> bool:
     """Whether an object of a kustomization that is gone is applied by another, or by a controller."""
-    return bool(before.overlays & after.overlays) or any(
-        applier.takes(after) for applier in appliers if not applier.is_kustomization
+    overlays = [{places.overlay for places in side} - {None} for side in (before, after)]
+    return bool(overlays[0] & overlays[1]) or any(
+        any(map(applier.takes, after)) for applier in appliers if not applier.is_kustomization
     )
 
 
 def _may_apply(side: Read) -> bool:
     """Whether a file of a side may hold what applies others: most have none, and need no form for it."""
     for path in side.found.seen:
-        if os.path.basename(path) in TABLE.names:
+        if os.path.basename(path) in TABLE.names or "helmfile" in path:
             return True
         try:
             if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):
@@ -115,9 +218,9 @@ def _list_appliers(side: Read) -> list[_Applier]:
 
     files = UnreadInputs(side.found.sources, side.found.seen, side.root)
     found = [
-        _Applier(applied.name, path_below(applied.folder, side.root), _show_place(side, applied.at))
+        _Applier(use.name, path_below(use.folder, side.root), _show_place(side, use.at), use.terms, use.release_terms)
         for row in TABLE.rows
-        for applied in row.load().list_applied_folders(files)
+        for use in row.load().list_applied_folders(files)
     ]
     for path in sorted(side.found.seen):
         if os.path.basename(path) in TABLE.names:
@@ -134,15 +237,16 @@ def _show_place(side: Read, at: Span) -> Span:
     return Span(Source(os.path.relpath(path).replace(os.sep, "/"), at.source.text), at.start, at.end)
 
 
-def _list_places(side: Read) -> dict[str, _Places]:
-    """The places of all pools and classes, from the root on, by kind and name."""
-    found: dict[str, _Places] = {}
+def _list_objects(side: Read) -> _Objects:
+    found: _Objects = {}
     for obj in side.inventory.objects():
         built = obj.source.built
         name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
-        places = found.setdefault(f"{obj.kind} {name}", _Places(set(), set()))
         paths = [obj.source.path, *(built.parts if built is not None else ())]
-        places.files.update(path_below(path, side.root) for path in paths)
-        if built is not None:
-            places.overlays.add(path_below(built.cluster, side.root))
+        overlay = path_below(built.cluster, side.root) if built is not None else None
+        spec = obj.node.get("spec")
+        code = obj.source.text[spec.start : spec.end] if spec is not None else ""
+        is_of_release = _OF_RELEASE.search(code) is not None
+        places = _Places(frozenset(path_below(path, side.root) for path in paths), overlay, is_of_release)
+        found.setdefault(f"{obj.kind} {name}", []).append(places)
     return found

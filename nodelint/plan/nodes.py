@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
 
-    Fate = Literal["replaced", "kept", "unknown"]
+    Outcome = Literal["replaced", "kept", "unknown"]
 
 
-class NodeFate(NamedTuple):
+class NodeOutcome(NamedTuple):
     """What becomes of one NodeClaim, the reason that Karpenter records, and the one that it has recorded already."""
 
     name: str
-    fate: Fate
+    outcome: Outcome
     reason: str | None
     drifted: str | None
 
@@ -42,14 +42,14 @@ class Wanted(NamedTuple):
     maybe: str | None = None
 
 
-def fates(claims: list[Claim], wanted: Wanted | None) -> tuple[NodeFate, ...]:
+def find_outcomes(claims: list[Claim], wanted: Wanted | None) -> tuple[NodeOutcome, ...]:
     """What becomes of each NodeClaim; with nothing wanted, the pool is gone and takes all of them with it."""
-    return tuple(_fate(claim, wanted) for claim in claims)
+    return tuple(_find_outcome(claim, wanted) for claim in claims)
 
 
-def _fate(claim: Claim, wanted: Wanted | None) -> NodeFate:
+def _find_outcome(claim: Claim, wanted: Wanted | None) -> NodeOutcome:
     if wanted is None:
-        return NodeFate(claim.name, "replaced", None, claim.drifted)
+        return NodeOutcome(claim.name, "replaced", None, claim.drifted)
     reason = next(
         (
             reason
@@ -64,10 +64,10 @@ def _fate(claim: Claim, wanted: Wanted | None) -> NodeFate:
         None,
     )
     if reason is not None:
-        return NodeFate(claim.name, "replaced", reason, claim.drifted)
+        return NodeOutcome(claim.name, "replaced", reason, claim.drifted)
     if wanted.maybe is not None or wanted.pool is None:
-        return NodeFate(claim.name, "unknown", wanted.maybe, claim.drifted)
-    return NodeFate(claim.name, "kept", None, claim.drifted)
+        return NodeOutcome(claim.name, "unknown", wanted.maybe, claim.drifted)
+    return NodeOutcome(claim.name, "kept", None, claim.drifted)
 
 
 def _differs(claim: Claim, hashed: Hash | None, kind: str) -> bool:
@@ -95,11 +95,11 @@ def requirements_of(pool: NodePool, release: Version) -> Requirements:
     return found
 
 
-def counts(found: tuple[NodeFate, ...]) -> dict[str, Any]:
+def counts(found: tuple[NodeOutcome, ...]) -> dict[str, Any]:
     """How many nodes there are, how many are replaced, and how many had drifted before."""
     return {
         "total": len(found),
-        "replaced": sum(node_fate.fate == "replaced" for node_fate in found),
-        "unknown": sum(node_fate.fate == "unknown" for node_fate in found),
-        "drifted": sum(node_fate.drifted is not None for node_fate in found),
+        "replaced": sum(node.outcome == "replaced" for node in found),
+        "unknown": sum(node.outcome == "unknown" for node in found),
+        "drifted": sum(node.drifted is not None for node in found),
     }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Launch
     from nodelint.plan.matching import Change, Pair
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
@@ -105,7 +105,7 @@ class PoolPlan(NamedTuple):
     before: Resolution | None
     after: Resolution | None
     pace: Pace | None = None
-    nodes: tuple[NodeFate, ...] | None = None
+    nodes: tuple[NodeOutcome, ...] | None = None
     release: Version | None = None
     effects: tuple[Effect, ...] = ()
     uncompared: Gap | None = None
@@ -124,7 +124,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name; a placeholder as it is written."""
+        """Return the name of the pool; a placeholder as it is written."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
@@ -205,7 +205,9 @@ class PoolPlan(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Its place in the report: what stops first, then what is replaced, what acts at once, what is not known."""
+        """Return the place of the pool in the report: what stops first, then what is replaced, what acts at once,
+        what is not known.
+        """
         if self.deleted:
             return 0
         if self.refused and self.replaced not in ("all", "some"):
@@ -289,7 +291,9 @@ class Plan(NamedTuple):
 
     @property
     def endangers_nodes(self) -> bool:
-        """Whether a node goes, or may go, or none can come: what was not compared and changes counts."""
+        """Whether a node is or may be replaced or removed, or none can be launched. A change that was not compared
+        counts.
+        """
         return (
             any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)

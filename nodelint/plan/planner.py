@@ -10,8 +10,9 @@ from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, serve
 from nodelint.plan.launch import launch
 from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import match_objects, written_name
-from nodelint.plan.nodes import fates
+from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
+from nodelint.plan.place_names import name_places
 from nodelint.plan.pool_comparison import PoolComparer
 from nodelint.plan.pool_details import add_roll, find_never_stored, find_nodes, find_pace
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
@@ -135,11 +136,7 @@ class Planner:
         return facts.gate("TerminateFirstDrift")
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
-        places: dict[int, str] = {}  # of texts: finding a path from the root on is slow
-        for side, objs in zip(self.sides, (old, new), strict=True):
-            for obj in objs:
-                if id(obj.source) not in places:
-                    places[id(obj.source)] = side.place(obj)
+        places = name_places(self.sides, (old, new))
         before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
         return match_objects(before, after, lambda obj: places[id(obj.source)])
 
@@ -299,7 +296,7 @@ class Planner:
         plan = plan._replace(stopped=stopped, never_stored=never_stored)
         if self.options.cluster is None or pair.old is None:
             return plan
-        plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))
+        plan = plan._replace(nodes=find_outcomes(self.options.cluster.of_pool(str(pair.old.name)), None))
         return add_roll(self.options, plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
 
     # -- classes that only pools elsewhere use

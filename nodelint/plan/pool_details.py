@@ -8,7 +8,7 @@ from nodelint.drift.claim_status import ca_of
 from nodelint.model.releases import RELEASES, behaves
 from nodelint.plan.disruption_rate import pace
 from nodelint.plan.effects import Stored, effects_of, read_settings
-from nodelint.plan.nodes import Wanted, fates, requirements_of
+from nodelint.plan.nodes import Wanted, find_outcomes, requirements_of
 from nodelint.plan.refusals import why_never_stored
 from nodelint.plan.uncompared import is_known
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool, Object
     from nodelint.plan.disruption_rate import Pace
     from nodelint.plan.effects import Effect
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
     from nodelint.plan.outcome import PlanOptions, PoolPlan
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.verdict import Sides
@@ -30,7 +30,7 @@ _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 
 
 def add_roll(options: PlanOptions, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
-    """The same with how the cluster's nodes go."""
+    """Return the plan of a pool with how the cluster's nodes go."""
     if options.cluster is None or not plan.nodes:
         return plan
     from nodelint.plan.roll import roll
@@ -69,7 +69,7 @@ def find_pace(options: PlanOptions, pool: NodePool, found: Verdict) -> Pace | No
         return None
 
 
-def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[NodeFate, ...] | None:
+def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[NodeOutcome, ...] | None:
     """What becomes of the nodes that the cluster has."""
     if options.cluster is None:
         return None
@@ -83,7 +83,7 @@ def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[Node
         dynamic=next((reason.reason for reason in dynamic if reason.covered == "all"), None),
         maybe=next((reason.reason for reason in dynamic if reason.covered != "all"), None),
     )
-    return fates(options.cluster.of_pool(str(sides.pool.name)), wanted)
+    return find_outcomes(options.cluster.of_pool(str(sides.pool.name)), wanted)
 
 
 def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:

@@ -6,7 +6,11 @@ import os
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
+from nodelint.model.folders import path_below
+from nodelint.model.gap import FilePlace
+from nodelint.plan.matching import written_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,31 +70,54 @@ def applied(mine: Read, other: Read) -> Inventory:
     """What the clusters get of a side, without files that only the other side's overlays take.
 
     A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
+    Nor is what a chart makes of its default values, if everything that installs it gives others.
     """
-    inventory = mine.inventory
+    inventory = _without_defaults(mine, other)
     if not other.inventory.built:
         return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
     taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
     own = {path for built in inventory.built for path in built.replaces}
-    own_files = [
-        source
-        for source in inventory.files
-        if os.path.abspath(source.path) in own or not _is_left_out(source, mine, folders, taken)
-    ]
+    built_names = {(obj.kind, written_name(obj)) for built in other.inventory.built for obj in objects(built.source)}
+    there = {path_below(os.path.abspath(source.path), _absolute(other)) for source in other.inventory.files}
+
+    def is_left_out(source: Source) -> bool:
+        place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
+        folder = os.path.dirname(place)
+        if place in taken:
+            return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
+        # Of objects that the other side's overlays have, a new file that no overlay takes gives a cluster nothing.
+        return folder in folders and place not in there and _holds_only(source, built_names)
+
+    own_files = [s for s in inventory.files if os.path.abspath(s.path) in own or not is_left_out(s)]
     return inventory._replace(files=own_files)
+
+
+def _holds_only(source: Source, names: set[tuple[str, str | None]]) -> bool:
+    """Whether a file has objects, and all of them are of some kinds and names."""
+    found = [(obj.kind, written_name(obj)) for obj in objects(source)]
+    return bool(found) and names.issuperset(found)
+
+
+def _without_defaults(mine: Read, other: Read) -> Inventory:
+    """Leave out what charts make of defaults that nothing installs, unless the other side may install these."""
+    if not any(built.is_installed for built in mine.inventory.built):
+        return mine.inventory
+    used = {
+        path_below(built.source.path, other.root)
+        for built in other.inventory.built
+        if built.by_default and not built.given and not built.is_installed
+    }
+    left = [
+        built
+        for built in mine.inventory.built
+        if not built.is_installed or path_below(built.source.path, mine.root) in used
+    ]
+    return mine.inventory._replace(built=tuple(left))
 
 
 def _absolute(read: Read) -> str:
     return os.path.abspath(read.root)
-
-
-def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
-    place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
-    if place not in taken:
-        return False
-    folder = os.path.dirname(place)
-    return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
 
 
 def renamed(read: Read, plan: Plan, findings: Findings) -> None:
@@ -99,6 +126,7 @@ def renamed(read: Read, plan: Plan, findings: Findings) -> None:
         return
     texts = [result.span.source for result in findings.gone]
     texts += [span_of(pool.at).source for pool in plan.pools if pool.pair.new is None]
+    texts += [gap.at.source for gap in plan.uncompared if not isinstance(gap.place, FilePlace)]
     inside = os.path.join(read.root, "")
     for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *texts)}.values():
         whole = os.path.abspath(source.path)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from nodelint.ec2.type_set import TypeSet
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.model.manifest import NodePool, RequirementLine
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest_terms import RequirementLine
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
     from nodelint.text import Node

@@ -9,7 +9,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
 from nodelint.fit.pod_terms import Toleration
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
     from nodelint.plan.disruption_rate import Pace
-    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.nodes import NodeOutcome
 
 MINUTES = (5, 15)
 """Minutes that a step is taken for: a replacement is launched and ready, the old node is drained."""
@@ -64,20 +64,22 @@ class Roll(NamedTuple):
 def roll(
     cluster: Cluster,
     pools: tuple[NodePool | None, NodePool | None],
-    fates: Sequence[NodeFate],
+    outcomes: Sequence[NodeOutcome],
     pace: Pace | None,
     after: Resolution | None,
     region: str,
     release: Version,
     now: datetime | None,
 ) -> Roll | None:
-    """How the nodes of a pool that are replaced go, for the pool before and after; None where none goes."""
-    names = {fate.name for fate in fates if fate.fate == "replaced"}
+    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after. None where no node
+    goes.
+    """
+    names = {outcome.name for outcome in outcomes if outcome.outcome == "replaced"}
     if not names:
         return None
     old, new = pools
     claims = [claim for claim in cluster.claims if claim.name in names]
-    running = [claim for claim in cluster.claims if claim.name in {fate.name for fate in fates}]
+    running = [claim for claim in cluster.claims if claim.name in {outcome.name for outcome in outcomes}]
     nodes = {claim.node for claim in claims if claim.node}
     pods = None if cluster.pods is None else [pod for pod in cluster.pods if pod.node in nodes and not pod.static]
     first, later, steps = _steps(len(claims), len(running), sum(claim.deleting for claim in running), pace)
@@ -217,7 +219,7 @@ def describe_roll(found: Roll) -> list[str]:
         (found.untolerating, "pods that do not tolerate a new taint, and find no place on the new nodes"),
     ):
         if names:
-            sentences.append(f"{what}: {len(names)} ({_listed(names)})")
+            sentences.append(f"{what}: {len(names)} ({list_first(names, _NAMES)})")
     if found.untolerating is None:
         sentences.append("which pods and PodDisruptionBudgets block is not known: --live has no pods")
     elif found.budgets is None:
@@ -228,11 +230,6 @@ def describe_roll(found: Roll) -> list[str]:
             money += f"; with the cheapest types of their size after: {_dollars(found.cost_after)}"
         sentences.append(money)
     return sentences
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _duration(hours: float) -> str:

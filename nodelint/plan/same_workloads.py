@@ -10,7 +10,7 @@ from nodelint.files.gate import gate
 from nodelint.files.git.git_revision import OF_OTHERS
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
-from nodelint.plan.twins import is_plain, is_whole
+from nodelint.plan.unchanged_objects import is_plain, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.manifest import parse_alias
+from nodelint.model.manifest_terms import parse_alias
 from nodelint.text import UnknownValue
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def _images(before: Resolution, after: Resolution | None) -> Covered | None:
 
 
 def _image_ids(side: Resolution) -> dict[str, str] | None:
-    """Each type that can be launched with the id of its image."""
+    """Return each type that can be launched with the id of its image. None where the ids are not known."""
     ids = list_image_ids(side.images)
     return None if ids is None else {name: ids[index] for name, index in side.image_of.items()}
 

@@ -7,6 +7,7 @@ import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.safe_read import is_below
 from nodelint.model.gap import Gap
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ SIDES = ("old", "new")
 
 def holds(gap: Gap, path: str) -> bool:
     """Return whether a file that is not read is that of a path, or the closed folder around it."""
-    below = gap.subject == os.curdir or path.startswith(os.path.join(gap.subject, ""))
+    below = gap.subject == os.curdir or is_below(path, gap.subject)
     return path == gap.subject or (gap.what == "folder" and below)
 
 

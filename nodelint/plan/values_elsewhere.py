@@ -181,7 +181,9 @@ def _list_sources(side: Read) -> dict[str, Source]:
     return {
         path_below(source.path, side.root): source
         for source in side.found.sources
-        if not (built and os.path.abspath(source.path) in built) and not source.may_be_template
+        if not (built and os.path.abspath(source.path) in built)
+        and not source.may_be_template
+        and os.path.basename(source.path) not in TABLE.names
     }
 
 

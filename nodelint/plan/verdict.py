@@ -167,7 +167,7 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
 
 
 def _new_value(sides: Sides, node: Node) -> Node:
-    """Of a list of values the first that no requirement had before; the list where there is none."""
+    """Return the first value of a list that no requirement had before. The list itself where there is none."""
     before = {value.text for line in sides.pool.requirements for value in line.node.walk()}
     return next((item for item in node.items if item.text not in before), node) if node.kind == "sequence" else node
 

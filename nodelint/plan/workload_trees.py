@@ -30,6 +30,7 @@ def trees_of(
     """
     if not all(side.found.workloads for side in sides):
         return None
+    from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.plan.same_workloads import have_same_workloads
 
@@ -42,7 +43,7 @@ def trees_of(
     # Built of the old side again only if anything differs that a workload may depend on.
     of_old = of_new if have_same_workloads(was, new, built) else _list_objects(_build(was, discover))
     old_tree, new_tree = (
-        Tree(pools, found, (), read_texts(side.found.node_groups))
+        Tree(pools, found, other_capacity=OtherCapacity(read_texts(side.found.node_groups)))
         for side, pools, found in zip(sides, resolutions, (of_old, of_new), strict=True)
     )
     return old_tree, new_tree

@@ -13,8 +13,8 @@ from nodelint.plan.matching import match_objects, written_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from nodelint.fit.attempt import PoolVerdict
     from nodelint.fit.tree import Tree, WorkloadFit
-    from nodelint.fit.verdict import PoolVerdict
     from nodelint.model.finding import Span
     from nodelint.model.manifest import NodePool, Object
     from nodelint.text import Node

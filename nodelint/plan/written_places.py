@@ -29,7 +29,7 @@ class WrittenPlaces:
         return written_place(self._find_origin[side](at))
 
     def lead_pool(self, pool: PoolPlan) -> PoolPlan:
-        """The same plan with places in files."""
+        """Return the plan of a pool with places in files."""
         if pool.pair.new is None:
             return pool._replace(at=self.find(pool.at, 0))
         return pool._replace(
@@ -41,15 +41,15 @@ class WrittenPlaces:
         )
 
     def lead_refusals(self, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
-        """The same refusals with places in files."""
+        """Return refusals with places in files."""
         return tuple(refusal._replace(at=self.find(refusal.at)) for refusal in refused)
 
     def lead_verdict(self, found: Verdict) -> Verdict:
-        """The same verdict, its reasons with places in files."""
+        """Return a verdict whose reasons have places in files."""
         if not found.reasons:
             return found
         return found._replace(reasons=tuple(reason._replace(at=self.find(reason.at)) for reason in found.reasons))
 
     def lead_gap(self, place: Gap) -> Gap:
-        """The same gap with its place in the files of the side that it is from."""
+        """Return a gap with its place in the files of its own side."""
         return place._replace(place=self.find(place.at, 0 if id(place.at.source) in self._old else 1))

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
-from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, About, Evidence
+from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
 from nodelint.model.releases import Version
 from nodelint.text import Source
 
@@ -55,7 +55,7 @@ class Stated:
         self.all = tuple(evidence for evidence in unique.values() if evidence.weight < NO_RELEASE)
         self._not_known = tuple(evidence for evidence in unique.values() if evidence.weight == NOT_KNOWN)
         self._no_release = tuple(evidence for evidence in unique.values() if evidence.weight == NO_RELEASE)
-        self._folders = {evidence: _folders(evidence.path) for evidence in unique.values()}
+        self._folders = {evidence: folders_of(evidence.path) for evidence in unique.values()}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
         self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
         self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
@@ -76,7 +76,7 @@ class Stated:
             return ()
         key = (about, os.path.dirname(path), least)
         if key not in self._found:
-            self._found[key] = self._nearest(about, _folders(path), least)
+            self._found[key] = self._nearest(about, folders_of(path), least)
         return self._found[key]
 
     def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
@@ -92,7 +92,7 @@ class Stated:
                 path = os.path.abspath(evidence.path)
                 return root in (path, os.path.dirname(path))
 
-            for evidence in self._nearest(about, _folders(os.path.join(root, "")), least, is_own):
+            for evidence in self._nearest(about, folders_of(os.path.join(root, "")), least, is_own):
                 found.setdefault(evidence.version, evidence)
         return tuple(found.values())
 
@@ -104,11 +104,11 @@ class Stated:
         """
         if path == "-":
             return ()
-        least_shared = max((_shared(_folders(path), self._folders[evidence]) for evidence in chosen), default=0)
+        least_shared = max((_shared(folders_of(path), self._folders[evidence]) for evidence in chosen), default=0)
         found = []
         for evidence in self._refused(least):
             if evidence.weight != FOR_READERS:
-                shared = self._shared(_folders(path), evidence)
+                shared = self._shared(folders_of(path), evidence)
                 if shared is not None and (not chosen or shared > least_shared):
                     found.append((-shared, evidence.place, evidence))
         return tuple(evidence for *_, evidence in sorted(found)[:1])
@@ -127,7 +127,7 @@ class Stated:
         variable may have its value from what lies above, so that it does not count beside a release that is known.
         """
         known = [evidence for evidence in chosen if evidence.weight != FOR_READERS]
-        folders = _folders(path)
+        folders = folders_of(path)
         least = max((_shared(folders, self._folders[evidence]) for evidence in known), default=-1)
         found = []
         for evidence in self._not_known if path != "-" else ():
@@ -153,7 +153,7 @@ class Stated:
                 root = self._root(self._folders[evidence])
                 return root is None or any(folders[: len(root)] == root for folders in own)
 
-            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root, own)
+            self._beside[key] = self._nearest("kubernetes", folders_of(path), None, same_root, own)
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -234,7 +234,8 @@ class Stated:
         return found
 
 
-def _folders(path: str) -> tuple[str, ...]:
+def folders_of(path: str) -> tuple[str, ...]:
+    """Return the folders around a file, from the root of the file system on."""
     return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
 
 
@@ -259,4 +260,5 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
             found += scripts.evidence(source.path, source.text)
     for row, found_references in references.items():
         found += row.load().resolve_releases(sources, found_references, found)
-    return Stated(found)
+    overridden = {(item.about, item.place) for item in found if item.weight == OVERRIDDEN}
+    return Stated([item for item in found if (item.about, item.place) not in overridden])

@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
 
     @property
     def bare(self) -> Chosen:
-        """Return the same releases without the lines that state them."""
+        """Return the releases without the lines that state them."""
         return Chosen(self.karpenter, self.kubernetes)
 
     @property

@@ -6,7 +6,6 @@ charts hold much else. A setting counts for what lies nearest to the file that s
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
@@ -17,6 +16,7 @@ from nodelint.data import table
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, list_gates
 from nodelint.model.releases import Version, releases_match
+from nodelint.releases import folders_of
 from nodelint.text import Source
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class StatedSettings:
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Return those of the files that share the deepest folder with a path."""
-        folders = _folders(path)
+        folders = folders_of(path)
         known = self._facts.get((folders, release))
         if known is None:
             known = self._facts[folders, release] = self._find_facts(folders, release)
@@ -142,7 +142,7 @@ class StatedSettings:
 
     @cached_property
     def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
-        """The settings that are stated below each folder."""
+        """Return the stated settings below each folder."""
         found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
             for depth in range(len(setting.folders) + 1):
@@ -152,20 +152,16 @@ class StatedSettings:
     @cached_property
     def _gaps(self) -> set[tuple[str, ...]]:
         """The folders below which an installation has values that are not known."""
-        ends = [_folders(install.at.source.path) for install in self.installs if install.has_gaps]
+        ends = [folders_of(install.at.source.path) for install in self.installs if install.has_gaps]
         return {folders[:depth] for folders in ends for depth in range(len(folders) + 1)}
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
     """Yield the settings that one installation states. The value of one that is not known is empty."""
-    folders = _folders(install.at.source.path)
+    folders = folders_of(install.at.source.path)
     for setting in install.settings:
         variable = setting.variable
         if variable is not None and (setting.value or not setting.is_known):
             yield StatedSetting(folders, False, variable, setting.value)
         for gate, state in list_gates(*setting[:3]):
             yield StatedSetting(folders, True, gate, state)
-
-
-def _folders(path: str) -> tuple[str, ...]:
-    return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))

@@ -58,7 +58,7 @@ def bundled_text(now: datetime) -> str:
 
 
 def bundled_json(now: datetime) -> list[dict[str, Any]]:
-    """The same as plain values; ages in seconds."""
+    """Return the bundled facts as plain values for JSON; ages are seconds."""
     return [{**fact._asdict(), "age": int(_age(fact, now).total_seconds())} for fact in bundled_facts()]
 
 

@@ -11,8 +11,8 @@ from nodelint.model.messages import counted, short
 from nodelint.model.money import HOURS_A_MONTH, dollars, dollars_range
 from nodelint.model.quantities import ONE
 from nodelint.report.all_clear import say_all_clear
-from nodelint.report.layout import wrap
 from nodelint.report.locations import place_line
+from nodelint.report.style import wrap
 
 if TYPE_CHECKING:
     from typing import Any
@@ -51,7 +51,9 @@ def headline(cost: FleetCost) -> str:
 
 
 def _range(least: int, most: int) -> str:
-    """More pods may need less, where limits or other pods leave some of them without a node."""
+    """Return the least and the most of an amount in words. More pods may need less, where limits or other pods leave
+    some of them without a node.
+    """
     low, high = sorted((least, most))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -114,7 +116,7 @@ def share_bounds(workload: WorkloadCost, least: Bill, most: Bill) -> tuple[float
 
 
 def prices_text(cost: FleetCost) -> str:
-    """Of what region and day the prices are."""
+    """Return of what region and day the prices are."""
     day = f", of {cost.price_date}" if cost.price_date is not None else ""
     return f"Prices: on demand in {cost.price_region}{day}, the cheapest type that holds the pods of each node"
 

@@ -185,7 +185,7 @@ def _unbuilt_lines(unbuilt: Sequence[Gap], most: int | None) -> list[str]:
 
 
 def coverage_json(coverage: Coverage) -> dict[str, Any]:
-    """The same for programs."""
+    """Return what was judged, and what was not, as plain values for JSON."""
     partly = set(map(id, coverage.in_part))
     return {
         "objects": len(coverage.objects),

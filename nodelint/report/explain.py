@@ -15,7 +15,7 @@ from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import ARCH
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.report.explain_facts import (
@@ -31,9 +31,9 @@ from nodelint.report.explain_types import (
     rare_types,
     type_table,
 )
-from nodelint.report.layout import aside, families, type_count, wrap
+from nodelint.report.layout import aside, families, type_count
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.style import WIDTH, Style, plain
+from nodelint.report.style import WIDTH, Style, plain, wrap
 
 _PASSED = 10
 """How many images that are passed over are shown."""
@@ -47,10 +47,10 @@ def explain_text(
     cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
-    """The answer for people: no line is longer than `width`.
+    """Return the answer for people. No line is longer than `width`.
 
-    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
-    for each pool, None for all of them with what pods can use. `style` adds the colours.
+    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown for each
+    pool; None shows all of them with what pods can use. `style` adds the colours.
     """
     blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:
@@ -117,7 +117,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         shown = list(labels) or ([f"{alias.family}@{alias.version}"] if alias is not None else [])
         title = f"EC2NodeClass {name}"
         if shown:
-            title += f"  {shown[0]}" + (f" and {len(shown) - 1:,} more" if len(shown) > 1 else "")
+            title += f"  {list_first(shown, 1)}"
         yield from aside(title, object_place(node_class), width)
     else:
         kind = "NodeClass" if pool.provider == "auto-mode" else "EC2NodeClass"
@@ -367,8 +367,10 @@ def _unknown(resolution: Resolution, width: int) -> Iterator[str]:
 def _notes(resolution: Resolution, width: int) -> Iterator[str]:
     for node, note in resolution.notes:
         yield from wrap(f"{place_line(node)}  {note}", width, "  ")
-    if resolution.ambiguous:
-        others = " or ".join(_image(resolution.images.images[index], False) for index in resolution.loose)
+    if resolution.image_mixups.types:
+        others = " or ".join(
+            _image(resolution.images.images[index], False) for index in resolution.image_mixups.possible
+        )
         words = (
             f"Karpenter {resolution.version} can take a node of this pool for one with another image"
             f" ({others}) and then never learns its real memory;"
@@ -395,7 +397,7 @@ def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]
     if of_region is not None:
         yield from wrap(f"Facts: {of_region}.", width, "")
     yield from wrap(f"Instance types: {catalog.origin}, {catalog.date}.", width, "")
-    region = resolution.price_region
+    region = resolution.prices.region
     used, day = catalog.prices.region_for(region), catalog.prices.date(region)
     if day is not None:
         lacking = f"; none are known of {region}: `nodelint refresh` asks" if used != region else ""

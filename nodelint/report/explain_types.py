@@ -12,8 +12,9 @@ from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CPU, MEMORY
+from nodelint.model.messages import list_first
 from nodelint.report.json_text import JsonLine
-from nodelint.report.layout import wrap
+from nodelint.report.style import wrap
 
 _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 """What pods can use of each type, in the columns of the table."""
@@ -49,7 +50,7 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
     """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
     catalog = resolution.catalog
     return {
-        "pricePerHour": resolution.price_in(name, resolution.price_region),
+        "pricePerHour": resolution.prices.in_region(name, resolution.prices.region),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
         "allocatable": _allocatable(resolution, name),
@@ -77,9 +78,11 @@ def launch_order(resolution: Resolution) -> list[JsonLine] | None:
     left = resolution.launchable & ready(resolution)
     if not any(requirement.min_values is not None for requirement in resolution.folded):
         left = left - rare_types(catalog) or left
-    region = resolution.price_region
+    region = resolution.prices.region
     priced = [
-        (price, name) for name in catalog.names_in(left) if (price := resolution.price_in(name, region)) is not None
+        (price, name)
+        for name in catalog.names_in(left)
+        if (price := resolution.prices.in_region(name, region)) is not None
     ]
     chosen = sorted(priced)[: resolution.most_launched]
     return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
@@ -115,7 +118,9 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
         return
     names = catalog.names_in(resolution.launchable & ready(resolution))
     priced = [
-        (price, name) for name in names if (price := resolution.price_in(name, resolution.price_region)) is not None
+        (price, name)
+        for name in names
+        if (price := resolution.prices.in_region(name, resolution.prices.region)) is not None
     ]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
     if count is None:
@@ -124,13 +129,12 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
         rows += [
             _row(resolution, None, name, True)
             for name in names
-            if resolution.price_in(name, resolution.price_region) is None
+            if resolution.prices.in_region(name, resolution.prices.region) is None
         ]
     yield from _table(rows)
     if len(priced) < len(names) and count is not None:
-        without = [name for name in names if resolution.price_in(name, resolution.price_region) is None]
-        listed = ", ".join(without[:3]) + (f" and {len(without) - 3:,} more" if len(without) > 3 else "")
-        yield from wrap(f"price not known: {listed}", width, "  ")
+        without = [name for name in names if resolution.prices.in_region(name, resolution.prices.region) is None]
+        yield from wrap(f"price not known: {list_first(without, 3)}", width, "  ")
 
 
 def _row(resolution: Resolution, price: float | None, name: str, whole: bool) -> tuple[str, ...]:

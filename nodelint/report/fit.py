@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from nodelint.base.printable import printable, printable_lines
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.pods import add_requests
 from nodelint.fit.pools import EmptyPool
+from nodelint.fit.refusal import PoolRefusal, shown_requests
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.report.all_clear import list_all_clears, say_all_clear
-from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.style import WIDTH, Style, plain
+from nodelint.report.style import WIDTH, Style, plain, wrap
 from nodelint.text import Node
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _lack_json(lack: Lack) -> dict[str, Any]:
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
     """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
-    found = resolution.cheapest_type(verdict.types)
+    found = resolution.prices.cheapest_type(verdict.types)
     if found is None:
         return None
     price, name = found
@@ -224,11 +224,10 @@ def _headline(fit: WorkloadFit) -> str:
     if not taking:
         return say_all_clear("fit", [fit.unread_pool] if fit.unread_pool is not None else ())
     same = _names_of_several(fit)
-    names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
-    more = f" and {len(taking) - 3:,} more" if len(taking) > 3 else ""
+    names = list_first([_quoted_name(verdict.pool, same) for verdict in taking], 3)
     sure = "" if fit.decided else "may be taken by "
     part = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
-    return f"{sure}{names}{more}{part}"
+    return f"{sure}{names}{part}"
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
@@ -247,7 +246,7 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
     refusal = verdict.refusal
     if refusal is None:
         words = f"yes  {name}: {counted(len(verdict.types), 'type')}"
-        small = pool.resolution.cheapest_type(verdict.types)
+        small = pool.resolution.prices.cheapest_type(verdict.types)
         if small is not None:
             words += f", from {small[1]} at ${small[0]:,.4f}/h"
         if not pool.exact:
@@ -268,7 +267,7 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
-    """The places that a refusal is about: of the pool, of the workload, and those that are explained."""
+    """Return the places that a refusal is about: in the pool, in the workload, and those of the explanation."""
     more = explanation.places if explanation is not None else ()
     return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 

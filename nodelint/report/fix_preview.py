@@ -10,7 +10,7 @@ from nodelint.edits import apply
 from nodelint.model.finding import Edit, pending_by_source
 from nodelint.model.messages import counted
 from nodelint.report.snippet import window
-from nodelint.report.style import TextStyle, cells, wrapped
+from nodelint.report.style import TextStyle, cells, wrap
 from nodelint.text import SourceText
 
 LINES = 20
@@ -62,7 +62,7 @@ def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:
     elif cells(text) <= room * _ROWS:
         indent = text[: len(text) - len(text.lstrip())]
         more = f"{' ' * len(head)}{indent}  "
-        yield from wrapped(text.strip(), look.width, head + indent, more)
+        yield from wrap(text.strip(), look.width, head + indent, more)
     else:
         start, end, cut = window(text, line.start, line.end, room)
         yield f"{head}{'…' if start else ''}{text[start:end]}{'…' if cut else ''}"

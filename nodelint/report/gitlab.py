@@ -19,8 +19,10 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 def render(report: Report, run: Run) -> str:
     """A JSON list with one entry for each finding and each file that could not be read."""
-    marks = fingerprints(report.places, run.root)
-    rows = [_row(result, mark, run) for result, mark in zip(report.places, marks, strict=True)]
+    known_fingerprints = fingerprints(report.places, run.root)
+    rows = [
+        _row(result, fingerprint, run) for result, fingerprint in zip(report.places, known_fingerprints, strict=True)
+    ]
     for path, why in run.unreadable:
         shown = shown_path(path, run.root)
         rows.append(
@@ -35,13 +37,13 @@ def render(report: Report, run: Run) -> str:
     return escaped_json(writable(json.dumps(rows, indent=2, ensure_ascii=False) + "\n"))
 
 
-def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:
+def _row(result: Result, fingerprint: str, run: Run) -> dict[str, Any]:
     first, last = lines_of(result.span)
     advice = "".join(f" ({advice})" for advice in result.finding.advice)
     return {
         "description": printable(f"{result.message}{advice}"),
         "check_name": result.rule.name,
-        "fingerprint": mark,
+        "fingerprint": fingerprint,
         "severity": _SEVERITIES[result.severity],
         "location": {
             "path": shown_path(result.span.source.path, run.root),

@@ -41,9 +41,9 @@ def _records(report: Report, run: Run) -> Iterator[dict[str, Any]]:
     yield {"record": "run", **where, **files, **counts}
     for obj in report.objects:
         yield {"record": "object", **where, **_describe_object(obj, run), **_find_target(obj, report)}
-    marks = fingerprints(report.places, run.root)
-    for result, mark in zip(report.places, marks, strict=True):
-        yield {"record": "finding", **where, **_describe_finding(result, report, run), "fingerprint": mark}
+    known_fingerprints = fingerprints(report.places, run.root)
+    for result, fingerprint in zip(report.places, known_fingerprints, strict=True):
+        yield {"record": "finding", **where, **_describe_finding(result, report, run), "fingerprint": fingerprint}
 
 
 def _read_variable(variables: tuple[str, ...]) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
-from nodelint.report.style import cells, wrapped
+from nodelint.report.style import cells, wrap
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -93,8 +93,3 @@ def type_count(members: TypeSet) -> str:
     """How many instance types a set holds, in words."""
     count = len(members)
     return f"{count:,} type" if count == 1 else f"{count:,} types"
-
-
-def wrap(words: str, width: int, indent: str, more: str | None = None) -> Iterable[str]:
-    """Words over as many lines as they take; those behind the first are further in."""
-    return wrapped(words, width, indent, indent + "  " if more is None else more)

@@ -51,7 +51,7 @@ def render(report: Report, run: Run) -> str:
 
 
 def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
-    """As many rows as there is room for, the gravest before others, in the order of the files."""
+    """Return as many rows as there is room for, the gravest before others, in the order of the files."""
     if not rows:
         return ""
     shown_rows: set[int] = set()

@@ -11,7 +11,7 @@ from nodelint.migrate import MovedFiles, MoveNote, MoveTarget
 from nodelint.migrate.types import PoolTypes
 from nodelint.model.messages import counted
 from nodelint.report.all_clear import say_all_clear, say_nothing
-from nodelint.report.style import TextStyle, wrapped
+from nodelint.report.style import TextStyle, wrap
 from nodelint.report.unified_diff import unified
 
 _TITLES = (
@@ -32,12 +32,12 @@ def migrate_text(
         notes = [note for note in made.notes if note.kind == kind]
         if notes:
             lines += [look.style(title, bold=True), ""]
-            lines += [row for note in notes for row in wrapped(_sentence(note), look.width, "  ", "    ")]
+            lines += [row for note in notes for row in wrap(_sentence(note), look.width, "  ", "    ")]
             lines.append("")
     changed = list(_type_lines(types))
     if changed:
         lines += [look.style("Instance types", bold=True), ""]
-        lines += [row for line in changed for row in wrapped(line, look.width, "  ", "    ")]
+        lines += [row for line in changed for row in wrap(line, look.width, "  ", "    ")]
         lines.append("")
     return "\n".join([*lines, _sum(made, target, written)])
 

@@ -30,7 +30,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
 class PoolBlock(NamedTuple):
-    """Pools of which the same is to be said, for the same places."""
+    """NodePools with the same causes at the same places: a report has one block for all of them."""
 
     pools: tuple[PoolPlan, ...]
 
@@ -286,7 +286,7 @@ def totals(plan: Plan) -> Iterator[str]:
     for number, pools in sorted(found.items()):
         total = _TOTALS[number]
         nodes = [pool.nodes for pool in pools if pool.nodes is not None]
-        going = sum(counts(fates)["replaced"] for fates in nodes)
+        going = sum(counts(outcomes)["replaced"] for outcomes in nodes)
         deleted = sum(pool.deleted_nodes for pool in pools)
         words = (total.one if len(plan.pools) == 1 else total.several).format(
             n=len(pools), nodes=f"{counted(deleted, 'node')} {'is' if deleted == 1 else 'are'}"

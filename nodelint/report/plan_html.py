@@ -34,7 +34,7 @@ from nodelint.report.plan_blocks import (
     tone_of,
     workload_headline,
 )
-from nodelint.report.plan_page import escaped, html_page
+from nodelint.report.plan_page import code, escaped, html_page
 from nodelint.report.plan_text import price
 
 if TYPE_CHECKING:
@@ -62,10 +62,6 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_cost(plan)}{_uncompared(plan)}{_findings(findings)}"
     )
     return html_page("nodelint plan", escaped(headline_of_plan(plan)), body)
-
-
-def _code(text: str) -> str:
-    return f"<code>{escaped(text)}</code>"
 
 
 def _index(pool_blocks: Sequence[PoolBlock]) -> str:
@@ -96,7 +92,7 @@ def _block(number: int, block: PoolBlock) -> str:
     parts = [
         f"<h2>{_sign(first.change)}{escaped(block.names)}</h2>",
         *(f"<p class=verdict>{escaped(words)}</p>" for words in headline_rows(first)),
-        f"<p class=quiet>{_code(places)}</p>",
+        f"<p class=quiet>{code(places)}</p>",
         *_refused(first),
         _reasons(first),
         _effects(first),
@@ -120,7 +116,7 @@ def _class(plan: ClassPlan) -> str:
     return (
         f'<section class="pool {plan.verdict.replaced}">'
         f"<h2>{_sign(plan.pair.change)}EC2NodeClass {escaped(text)}</h2>"
-        f"<p class=verdict>{escaped(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
+        f"<p class=verdict>{escaped(class_headline(plan))}</p><p class=quiet>{code(place_of(plan.at))}</p>"
         f"{_reasons(plan)}</section>"
     )
 
@@ -129,8 +125,8 @@ def _effects(pool: PoolPlan) -> str:
     if not pool.effects:
         return ""
     rows = "".join(
-        f"<tr><td>{_code(effect.field)}</td><td>{_changed(effect.change)}</td><td>{escaped(effect.what)}</td>"
-        f"<td>{_code(place_of(effect.at))}</td></tr>"
+        f"<tr><td>{code(effect.field)}</td><td>{_changed(effect.change)}</td><td>{escaped(effect.what)}</td>"
+        f"<td>{code(place_of(effect.at))}</td></tr>"
         for effect in pool.effects
     )
     head = "<tr><th>field</th><th>value</th><th>at once</th><th>line</th></tr>"
@@ -138,7 +134,7 @@ def _effects(pool: PoolPlan) -> str:
 
 
 def _changed(change: ValueChange | None) -> str:
-    return "" if change is None else _code(str(change))
+    return "" if change is None else code(str(change))
 
 
 def _workloads(plan: Plan) -> str:
@@ -146,9 +142,9 @@ def _workloads(plan: Plan) -> str:
         return ""
     rows = ""
     for change in plan.workloads:
-        why = "".join(f"<br>{_code(pool)}: {escaped(reason)}" for pool, reason in change.reasons)
-        place = _code(place_of(change.place))
-        rows += f"<tr><td>{_code(change.workload.label)}</td><td>{escaped(workload_headline(change))}{why}</td>"
+        why = "".join(f"<br>{code(pool)}: {escaped(reason)}" for pool, reason in change.reasons)
+        place = code(place_of(change.place))
+        rows += f"<tr><td>{code(change.workload.label)}</td><td>{escaped(workload_headline(change))}{why}</td>"
         rows += f"<td>{place}</td></tr>"
     head = "<tr><th>workload</th><th>what happens to its pods</th><th>line</th></tr>"
     return f"<section><h2>Workloads</h2><div class=scroll><table>{head}{rows}</table></div></section>"
@@ -169,7 +165,7 @@ def _uncompared(plan: Plan) -> str:
         return ""
     rows = "".join(
         f"<tr><td>{'changed' if place.decides else ''}</td><td>{escaped(place.subject)}</td>"
-        f"<td>{escaped(place.reason)}</td><td>{_code(place_of(place.at))}</td></tr>"
+        f"<td>{escaped(place.reason)}</td><td>{code(place_of(place.at))}</td></tr>"
         for place in sorted(places, key=lambda place: not place.decides)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
@@ -179,13 +175,13 @@ def _uncompared(plan: Plan) -> str:
 
 def _refused(plan: PoolPlan) -> Iterator[str]:
     for refusal in plan.refused:
-        yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {escaped(refusal.message)}</p>"
+        yield f"<p class=refused>Refused by the API server: {code(refusal.field)}: {escaped(refusal.message)}</p>"
 
 
 def _reasons(plan: PoolPlan | ClassPlan) -> str:
     rows = "".join(
         f"<tr><td>{escaped(reason.reason)}{f' ({share_of(reason)})' if share_of(reason) else ''}</td>"
-        f"<td>{_code(reason.field)}</td><td>{_changed(reason.change)}</td><td>{_code(place_of(reason.at))}</td></tr>"
+        f"<td>{code(reason.field)}</td><td>{_changed(reason.change)}</td><td>{code(place_of(reason.at))}</td></tr>"
         for reason in plan.verdict.reasons
     )
     notes = "".join(f"<p>{escaped(note)}</p>" for note in notes_of(plan))
@@ -251,8 +247,8 @@ def _funnel(side: Resolution) -> str:
 def _images(plan: PoolPlan) -> str:
     if not moves_images(plan):
         return ""
-    rows = [f"<li>+ {_code(image)}</li>" for image in plan.launch.images_gained]
-    rows += [f"<li>- {_code(image)}</li>" for image in plan.launch.images_lost]
+    rows = [f"<li>+ {code(image)}</li>" for image in plan.launch.images_gained]
+    rows += [f"<li>- {code(image)}</li>" for image in plan.launch.images_lost]
     return f"<h3>Images</h3><ul class=plain>{''.join(rows)}</ul>" if rows else ""
 
 
@@ -288,8 +284,8 @@ def _type(what: str, name: str, side: Resolution | None) -> str:
 
 def _findings(findings: Findings) -> str:
     rows = "".join(
-        f"<tr><td>{what}</td><td>{result.severity}</td><td>{_code(place_of(result.finding.at))}</td>"
-        f"<td>{_code(result.rule.name)}</td><td>{escaped(result.finding.message)}</td></tr>"
+        f"<tr><td>{what}</td><td>{result.severity}</td><td>{code(place_of(result.finding.at))}</td>"
+        f"<td>{code(result.rule.name)}</td><td>{escaped(result.finding.message)}</td></tr>"
         for what, results in (("new", findings.new), ("gone", findings.gone))
         for result in results
     )

@@ -125,7 +125,7 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
         record["nodes"] = {
             **counts(plan.nodes),
             "claims": [
-                {"name": node.name, "fate": node.fate, "reason": node.reason, "drifted": node.drifted}
+                {"name": node.name, "fate": node.outcome, "reason": node.reason, "drifted": node.drifted}
                 for node in plan.nodes
             ],
         }

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from nodelint.base.printable import printable, screened, writable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of, span_of
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
@@ -105,9 +105,7 @@ class _Comment:
 
     def _row(self, block: PoolBlock) -> str:
         first = block.first
-        name = ", ".join(_code(pool.name) for pool in block.pools[:_NAMES])
-        if len(block.pools) > _NAMES:
-            name += f" and {len(block.pools) - _NAMES:,} more"
+        name = list_first([_code(pool.name) for pool in block.pools], _NAMES)
         what = f"{_MARKS[tone_of(first)]} {'<br>'.join(map(inline, headline_rows(first)))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
@@ -145,7 +143,7 @@ class _Comment:
         if not lines:
             return ""
         body = "\n".join(f"- {line}" for line in lines)
-        name = block.first.name if len(block.pools) == 1 else f"{block.first.name} and {len(block.pools) - 1:,} more"
+        name = list_first([pool.name for pool in block.pools], 1)
         return f"<details>\n<summary><code>{escape(printable(name))}</code></summary>\n\n{body}\n\n</details>\n"
 
     def _cause_lines(self, pool: PoolPlan) -> Iterator[str]:
@@ -212,7 +210,7 @@ class _Comment:
 
 
 def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
-    """As many blocks as there is room for, and how many those are."""
+    """Return as many blocks as there is room for, and their number."""
     text = ""
     for number, block in enumerate(pool_blocks):
         part = render(block)

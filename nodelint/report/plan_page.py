@@ -80,6 +80,11 @@ def html_page(title: str, lead: str, body: str, own_style: str = "", has_script:
     return screened(writable(page))
 
 
+def code(text: object) -> str:
+    """Return a text of the project's as code in a page."""
+    return f"<code>{escaped(text)}</code>"
+
+
 def escaped(text: object) -> str:
     """Return plain text as HTML."""
     return escape(printable(str(text)))

@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.outcome import Findings
-from nodelint.report.layout import aside, columns, wrap
+from nodelint.report.layout import aside, columns
 from nodelint.report.plan_blocks import (
     SIGNS,
     blocks,
@@ -30,7 +30,7 @@ from nodelint.report.plan_blocks import (
     tone_of,
     workload_headline,
 )
-from nodelint.report.style import fitted
+from nodelint.report.style import fitted, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,19 +13,19 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve.pool_overlap import turn
 from nodelint.model.finding import label_of
 from nodelint.model.keys import ARCH, CPU, MEMORY
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.money import HOURS_A_MONTH, dollars
 from nodelint.model.providers import providers_key
 from nodelint.report.explain_facts import zones
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.plan_page import escaped, html_page, inline_code
+from nodelint.report.plan_page import code, escaped, html_page, inline_code
 from nodelint.report.pools_page import POOLS_STYLE
 from nodelint.report.price_chart import SHAPES, Point, price_chart
 
 if TYPE_CHECKING:
+    from nodelint.fit.attempt import PoolVerdict
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.tree import WorkloadFit
-    from nodelint.fit.verdict import PoolVerdict
     from nodelint.karpenter.resolve import Resolution
 
 _MOST_WORKLOADS = 500
@@ -47,10 +47,6 @@ def pools_html(
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
     body = f"{_index(ordered)}{''.join(sections)}"
     return html_page(title, escaped(_lead(ordered, fits)), body, POOLS_STYLE, has_script=False)
-
-
-def _code(text: object) -> str:
-    return f"<code>{escaped(text)}</code>"
 
 
 def _name(resolution: Resolution) -> str:
@@ -96,8 +92,7 @@ def _workload(fit: WorkloadFit) -> str:
     taking = [verdict for verdict in fit.verdicts if verdict.fits]
     tone = "some" if fit.possible != bool(taking) or not fit.decided else "none" if taking else "all"
     if taking:
-        taken = ", ".join(_code(verdict.pool.name) for verdict in taking[:6])
-        taken += f" and {len(taking) - 6:,} more" if len(taking) > 6 else ""
+        taken = list_first([code(verdict.pool.name) for verdict in taking], 6)
     elif fit.ignored is not None:
         taken = escaped(fit.ignored.message)
     else:
@@ -110,7 +105,7 @@ def _workload(fit: WorkloadFit) -> str:
     label = label_of(fit.workload.source)
     place = object_place(fit.workload) + (f" with {label}" if label else "")
     return (
-        f"<tr class={tone}><td><b>{escaped(fit.workload.label)}</b><br>{_code(place)}</td>"
+        f"<tr class={tone}><td><b>{escaped(fit.workload.label)}</b><br>{code(place)}</td>"
         f"<td class=taken>{taken}</td><td>{why}</td></tr>"
     )
 
@@ -123,7 +118,7 @@ def _refusal(verdict: PoolVerdict) -> str:
     explanation = refusal.explanation
     text = explanation.text if explanation is not None else refusal.message
     places = ", ".join(dict.fromkeys(place_line(node) for node in refusal_places(refusal, explanation)))
-    where = _code(places) if places else ""
+    where = code(places) if places else ""
     return f"<div><b>{escaped(verdict.pool.name)}</b>: {inline_code(short(text, 240))} {where}</div>"
 
 
@@ -192,7 +187,7 @@ def _pool(number: int, resolution: Resolution) -> str:
     tone = "none" if resolution.launchable else "all"
     parts = [
         f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{escaped(_types_left(resolution))}</p>",
-        f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{_code(place)}</p>",
+        f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{code(place)}</p>",
         f"<h3>Allowed types after each line</h3>{_funnel(resolution)}",
         *_charts(resolution),
         _zones(resolution),
@@ -210,7 +205,7 @@ def _funnel(resolution: Resolution) -> str:
         left -= len(types)
         rows.append((f"without: {reason}", left))
     for line in resolution.lines:
-        values = ", ".join(line.values[:6]) + (f" and {len(line.values) - 6:,} more" if len(line.values) > 6 else "")
+        values = list_first(line.values, 6)
         key = providers_key(line.key, resolution.pool.provider)
         note = f" ({line.note})" if line.note else ""
         rows.append((f"{key} {line.operator} {values}{note}  {place_line(line.node)}", len(line.after)))
@@ -225,7 +220,9 @@ def _funnel(resolution: Resolution) -> str:
 def _charts(resolution: Resolution) -> Iterator[str]:
     """The price of each type that is left against its vCPUs and its memory."""
     catalog = resolution.catalog
-    prices = [(price, name) for price, name in resolution.list_prices(resolution.launchable) if price is not None]
+    prices = [
+        (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None
+    ]
     without = len(resolution.launchable) - len(prices)
     vcpus, memory = list[Point](), list[Point]()
     for price, name in prices:
@@ -269,7 +266,7 @@ def _zones(resolution: Resolution) -> str:
 
 def _cheapest(resolution: Resolution) -> Iterator[str]:
     catalog = resolution.catalog
-    prices = sorted((p, name) for p, name in resolution.list_prices(resolution.launchable) if p is not None)
+    prices = sorted((p, name) for p, name in resolution.prices.list_prices(resolution.launchable) if p is not None)
     if not prices:
         return
     rows = "".join(

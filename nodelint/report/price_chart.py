@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.model.messages import list_first
 
 _WIDTH, _HEIGHT = 360, 236
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 350, 10, 196
@@ -85,12 +86,11 @@ def _marks(points: Sequence[Point], across: _Scale, upward: _Scale) -> Iterator[
     for (_, _, arch), alike in sorted(cells.items()):
         first = alike[0]
         x, y = across.place(first.size), upward.place(first.price)
-        names = ", ".join(f"{point.name} ${point.price:,.4f}" for point in alike[:4])
-        more = f" and {len(alike) - 4:,} more" if len(alike) > 4 else ""
+        names = list_first([f"{point.name} ${point.price:,.4f}" for point in alike], 4)
         kind = arch if arch in SHAPES else "other"
         shape = f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.2">'
         end = "</circle>"
         if kind == "arm64":
             shape = f'<path class="{kind}" d="M{x:.1f} {y - 4:.1f}l4 4l-4 4l-4 -4z">'
             end = "</path>"
-        yield f"{shape}<title>{escape(names + more)}</title>{end}"
+        yield f"{shape}<title>{escape(names)}</title>{end}"

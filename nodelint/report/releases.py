@@ -148,7 +148,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def targets_json(report: Report) -> list[dict[str, object]]:
-    """The same for programs."""
+    """Return the releases that objects were judged for, as plain values for JSON."""
     return [
         {
             "karpenter": releases_json(group.chosen),

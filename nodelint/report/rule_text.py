@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.report.style import TextStyle, cells, wrapped
+from nodelint.report.style import TextStyle, cells, wrap
 from nodelint.rule.classification import PROFILES, SUBJECTS
 from nodelint.rule.definition import Rule, source_link
 
@@ -40,13 +40,13 @@ def page_lines(page: str, look: TextStyle) -> Iterator[str]:
         elif line.startswith("#"):
             yield look.style(line.lstrip("# "), bold=True)
         elif line.startswith("- "):
-            yield from wrapped(_readable(line[2:]), look.width, "- ", "  ")
+            yield from wrap(_readable(line[2:]), look.width, "- ", "  ")
         elif line.startswith("|"):
             row = [cell.strip() for cell in line.strip("| ").split(" | ")]
             if not titles:
                 titles = row
             elif not line.startswith("| ---"):
-                yield from wrapped(_row_text(titles, row), look.width, "- ", "  ")
+                yield from wrap(_row_text(titles, row), look.width, "- ", "  ")
         elif not line.strip() or line.startswith("  "):
             yield line
         else:
@@ -55,7 +55,7 @@ def page_lines(page: str, look: TextStyle) -> Iterator[str]:
 
 
 def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
-    return wrapped(_readable(" ".join(lines)), look.width, "", "") if lines else []
+    return wrap(_readable(" ".join(lines)), look.width, "", "") if lines else []
 
 
 def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
@@ -91,7 +91,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
         if not of_subject:
             continue
         about = SUBJECTS.get(title, "Rules of your own, and policies.")
-        first, *more = wrapped(f"{title or 'more'}: {about}", look.width, "", "  ")
+        first, *more = wrap(f"{title or 'more'}: {about}", look.width, "", "  ")
         yield look.style(title or "more", bold=True) + first[len(title or "more") :]
         yield from more
         for rule in of_subject:
@@ -122,10 +122,10 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
     if look.width < _NARROWEST:
         sort = ", ".join(filter(None, [rule.group, fix, by_default]))
         yield f"  {name}  {look.style(rule.severity, fg=colour)} ({sort})"
-        yield from wrapped(f"{rule.summary}{needs}", look.width, "      ", "      ")
+        yield from wrap(f"{rule.summary}{needs}", look.width, "      ", "      ")
         return
     head = f"  {rule.name}{gap}  {rule.severity:<7}  {fix:<10}  "
-    first, *rest = wrapped(
+    first, *rest = wrap(
         f"{rule.summary}{needs}{f' {by_default.capitalize()}.' if off else ''}", look.width, head, " " * len(head)
     )
     severity = look.style(f"{rule.severity:<7}", fg=colour)

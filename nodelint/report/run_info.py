@@ -11,7 +11,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Span
 from nodelint.model.gap import Gap
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 from nodelint.report.all_clear import PAIR, say_all_clear, say_nothing
 from nodelint.report.coverage import cover
 from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
@@ -123,8 +123,6 @@ def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
 
 def skip_text(skip: Skips) -> str:
     """One reason with the first three places that it kept from being judged."""
-    named = ", ".join(skip.places[:3])
-    more = len(skip.places) - 3
-    places = f"{named} and {more} more" if more > 0 else named
+    places = list_first(skip.places, 3)
     what = f" ({', '.join(skip.rules)})" if skip.rules else ""
     return f"{places}: {skip.reason}{what}" if places else f"{skip.reason}{what}"

@@ -11,7 +11,7 @@ from nodelint.lint.engine import Target
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST
-from nodelint.report.style import TextStyle, wrapped
+from nodelint.report.style import TextStyle, wrap
 from nodelint.text import SourceText
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def file_lines(
         yield look.style(printable(path), bold=True) + f": {_describe_form(found[0])}"
         targets = dict.fromkeys(_describe_target(target, obj, named) for obj in found)
         if len(targets) == 1:
-            yield from wrapped(next(iter(targets)), look.width, "  ", "    ")
+            yield from wrap(next(iter(targets)), look.width, "  ", "    ")
         lines: dict[str, None] = {}
         for obj in found:
             name = f"{obj.kind}/{obj.name}" if isinstance(obj.name, str) else obj.kind
             target_text = f", {_describe_target(target, obj, named)}" if len(targets) > 1 else ""
             lines[f"{_describe_place(obj)}: {name}{_describe_values(obj)}{target_text}"] = None
         for line in lines:
-            yield from wrapped(line, look.width, "  ", "      ")
+            yield from wrap(line, look.width, "  ", "      ")
     context_paths = sorted({source.path for source in context} - set(of_file))
     if context_paths:
         yield ""
@@ -65,7 +65,7 @@ def file_lines(
         yield ""
         yield look.style("Not read:", bold=True)
         for line in left:
-            yield from wrapped(line.removeprefix("Not read: "), look.width, "  ", "    ")
+            yield from wrap(line.removeprefix("Not read: "), look.width, "  ", "    ")
 
 
 def _describe_place(obj: Object) -> str:

@@ -43,8 +43,8 @@ def render(report: Report, run: Run) -> str:
     """A log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
     rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
     index = {rule.name: number for number, rule in enumerate(rules)}
-    marks = fingerprints(report.places, run.root)
-    pairs = zip(report.places, marks, strict=True)
+    known_fingerprints = fingerprints(report.places, run.root)
+    pairs = zip(report.places, known_fingerprints, strict=True)
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -69,7 +69,9 @@ def render(report: Report, run: Run) -> str:
                         "toolExecutionNotifications": _notices(report, run, index),
                     }
                 ],
-                "results": [_result(result, mark, index[result.rule.name], run.root) for result, mark in pairs],
+                "results": [
+                    _result(result, fingerprint, index[result.rule.name], run.root) for result, fingerprint in pairs
+                ],
             }
         ],
     }
@@ -93,7 +95,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
+def _result(result: Result, fingerprint: str, index: int, root: str) -> dict[str, Any]:
     finding = result.finding
     message = "\n".join((result.message, *finding.advice))
     value: dict[str, Any] = {
@@ -108,7 +110,7 @@ def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
             {"id": number, **_location(also.span, root), "message": _message(also.message)}
             for number, also in enumerate(finding.also, 1)
         ]
-    value["partialFingerprints"] = {NAME: mark}
+    value["partialFingerprints"] = {NAME: fingerprint}
     offered = [(suggestion.name, suggestion.edits) for suggestion in finding.suggestions]
     if finding.edits:
         text = _SAFE if result.safety == "safe" else f"Unsafe: {describe_unsafe_fix(result)}."
@@ -128,8 +130,8 @@ def _changes(edits: Sequence[Edit], root: str) -> list[dict[str, Any]]:
 
 
 def _replacement(edit: Edit) -> dict[str, Any]:
-    mark = edit.source.text.startswith("\ufeff")
-    start, end = max(edit.start - mark, 0), max(edit.end - mark, 0)
+    unseen = edit.source.text.startswith("\ufeff")  # a byte order mark counts nowhere
+    start, end = max(edit.start - unseen, 0), max(edit.end - unseen, 0)
     value: dict[str, Any] = {"deletedRegion": {**_region(edit.span), "charOffset": start, "charLength": end - start}}
     if edit.text:
         value["insertedContent"] = {"text": edit.text}

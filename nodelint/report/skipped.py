@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nodelint.base.budget import is_spent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import span_of, written_place
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
@@ -88,36 +88,34 @@ def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
     for place in unread:
         single = len(place.files) == 1
         if place.kind in _NOT_RENDERED:
-            values = f", and with {_list_files(place.values)}" if place.values else ""
+            values = f", and with {list_first(place.values, _MOST)}" if place.values else ""
             what = f"{_files(place)}{_NOT_RENDERED[place.kind][not single]}{values}"
             lines.append(f"Not rendered: {what}; to judge the result: {place.way}.")
         elif place.kind == _JINJA:
             what = "a template of Terraform" if single else "templates of Terraform"
-            lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")
+            lines.append(f"Not read: {_files(place)}, {what}: {list_first(place.files, _MOST)}.")
         elif place.way is not None:
             objects = counted(place.objects, "Karpenter object")
             holds = f"{_files(place)} {'holds' if single else 'hold'} {objects}"
-            lines.append(f"Not read: {holds} ({_list_files(place.files)}); {place.way} reads them.")
+            lines.append(f"Not read: {holds} ({list_first(place.files, _MOST)}); {place.way} reads them.")
         elif place.kind in _FORMS:
             objects = counted(place.objects, "Karpenter object")
             holds = f"{_files(place)} {'holds' if single else 'hold'} {objects} {_FORMS[place.kind]}"
-            lines.append(f"Not read: {holds}: {_list_files(place.files)}.")
+            lines.append(f"Not read: {holds}: {list_first(place.files, _MOST)}.")
         elif place.kind in _PLACES:
             objects, what = (
                 counted(place.objects, "Karpenter object"),
                 "that is" if place.objects == 1 else "that are",
             )
             holds = f"{_files(place)} {'holds' if single else 'hold'} {objects}"
-            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {_list_files(place.files)}.")
+            lines.append(
+                f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {list_first(place.files, _MOST)}."
+            )
     if programs:
         objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
-        where = ", ".join(f"{_files(place)} ({_list_files(place.files)})" for place in programs)
+        where = ", ".join(f"{_files(place)} ({list_first(place.files, _MOST)})" for place in programs)
         lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
     return lines
-
-
-def _list_files(files: Sequence[str]) -> str:
-    return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST:,} more" if len(files) > _MOST else "")
 
 
 def _files(unread: UnreadGroup) -> str:

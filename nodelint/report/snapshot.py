@@ -94,7 +94,7 @@ def _reads_types(region: Region) -> bool:
 
 
 def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> dict[str, Any]:
-    """The same as plain values; ages in seconds."""
+    """Return what a snapshot holds, as plain values for JSON; ages are seconds."""
     return {
         "version": 1,
         "file": file,
@@ -193,7 +193,7 @@ def diff_text(found: Sequence[SnapshotDifference]) -> str:
 
 
 def diff_json(found: Sequence[SnapshotDifference]) -> dict[str, Any]:
-    """The same as plain values."""
+    """Return what differs between two snapshots, as plain values for JSON."""
     return {
         "version": 1,
         "differences": [

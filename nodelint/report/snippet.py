@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import flat, printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Span
-from nodelint.report.style import TextStyle, cells, wrapped
+from nodelint.report.style import TextStyle, cells, wrap
 from nodelint.text import SourceText
 
 # Where a long line is cut, the end of a word is looked for within so many characters.
@@ -122,7 +122,7 @@ def _row(underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, loo
         return
     yield row
     indent = " " * min(start, room - cells(label) if cells(label) <= room else room // 4)
-    yield from wrapped(label, room, indent, indent)
+    yield from wrap(label, room, indent, indent)
 
 
 def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:

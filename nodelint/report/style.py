@@ -54,8 +54,12 @@ def cells(text: str) -> int:
     return sum(2 if east_asian_width(c) in "WF" else 0 if combining(c) else 1 for c in text)
 
 
-def wrapped(words: str, width: int, first: str, rest: str) -> list[str]:
-    """Words on as many lines as they need, never broken within a word; `first` and `rest` are the indents."""
+def wrap(words: str, width: int, first: str, rest: str | None = None) -> list[str]:
+    """Return words on as many lines as they need, never broken within a word.
+
+    `first` is the indent of the first line, `rest` that of the others: two blanks more where it is None.
+    """
+    rest = f"{first}  " if rest is None else rest
     room, text = max(width, cells(first) + 20), printable(words).strip()
     if text and cells(first) + cells(text) <= room:
         return [first + text]
@@ -75,12 +79,12 @@ def fitted(line: str, look: TextStyle) -> list[str]:
     if not look.terminal or cells(line) <= look.width:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
-    return wrapped(line, look.width, indent, f"{indent}  ")
+    return wrap(line, look.width, indent, f"{indent}  ")
 
 
 def wrap_labelled(word: str, words: str, look: TextStyle, indent: str = "  ", **colour: object) -> Iterator[str]:
     """`note: …` or `help: …`, the text wrapped below its own beginning."""
     head = f"{indent}{word}: "
-    lines = wrapped(words, look.width, head, " " * len(head)) or [head.rstrip()]
+    lines = wrap(words, look.width, head, " " * len(head)) or [head.rstrip()]
     yield f"{indent}{look.style(f'{word}:', bold=True, **colour)}{lines[0][len(head) - 1 :]}"
     yield from lines[1:]

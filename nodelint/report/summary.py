@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result
 from nodelint.model.gap import Gap
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 from nodelint.report.all_clear import PAIR, say_all_clear, say_nothing
 from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import (
@@ -133,12 +133,6 @@ def _fixable(results: Sequence[Result]) -> str:
     return ", ".join(ways)
 
 
-def _few(names: Sequence[str], whole: bool = False) -> str:
-    if whole:
-        return ", ".join(names)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-
-
 def _describe_snapshot(snapshot: SnapshotSummary) -> str:
     # Times, not ages: the same facts make the same text, however late it is.
     when = utc(snapshot.until)
@@ -185,7 +179,7 @@ def _skips(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
     for reason, (rules, places) in groups.items():
         start = reason if verbose else reason.partition(": ")[0]
         what = f" ({', '.join(rules)})" if rules else ""
-        lines.setdefault((_few(places, verbose), start, what), []).append(reason)
+        lines.setdefault((list_first(places, len(places) if verbose else 3), start, what), []).append(reason)
     for (where, _, what), reasons in lines.items():
         more = f"; and {len(reasons) - 1:,} more" if len(reasons) > 1 else ""
         yield printable(f"Skipped: {where}: {reasons[0]}{more}{what}.")
@@ -209,6 +203,7 @@ def _wants(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
         if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
             unjudged.setdefault(skip.reason, []).append(skip.rule)
     for reason, names in unjudged.items():
-        yield printable(f"Not run because a fact from AWS is missing: {_few(names, verbose)}: {reason}.")
+        shown = list_first(names, len(names) if verbose else 3)
+        yield printable(f"Not run because a fact from AWS is missing: {shown}: {reason}.")
     if verbose and (rules := _without_facts(skipped)):
         yield f"Not run without facts from AWS (`nodelint refresh` gets them): {', '.join(rules)}."

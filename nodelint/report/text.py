@@ -14,7 +14,7 @@ from nodelint.model.messages import counted
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
-from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap_labelled, wrapped
+from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -156,7 +156,7 @@ def _headline(result: Result, look: TextStyle, extent: str) -> Iterator[str]:
     if not look.terminal:
         yield f"{_word(result, look)}: {printable(result.message)}{extent}"
         return
-    lines = wrapped(f"{result.message}{extent}", look.width, plain, "  ")
+    lines = wrap(f"{result.message}{extent}", look.width, plain, "  ")
     yield f"{_word(result, look)}: {look.style(lines[0][len(plain) :], bold=True)}"
     yield from (look.style(line, bold=True) for line in lines[1:])
 
@@ -185,7 +185,7 @@ def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> 
         about.append("the same in each place" if len(texts) == 1 else "of this place; --diff shows all")
     aside = f" ({'; '.join(about)})" if about else ""
     head = f"fix{aside}:{' the same as above' if edits in shown else ''}"
-    lines = wrapped(head, look.width, "  ", "    ") if look.terminal else [f"  {head}"]
+    lines = wrap(head, look.width, "  ", "    ") if look.terminal else [f"  {head}"]
     yield from (f"{line[:2]}{look.style(line[2:], fg='green', bold=True)}" for line in lines)
     if edits in shown:
         return
@@ -203,7 +203,7 @@ def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
         at = [result.span.source.position(result.span.start) for result in results[:left]]
         spots = ", ".join(f"{position.line}:{position.column}" for position in at)
         # `path:line:column` is what terminals and editors open.
-        yield from wrapped(f"{path}:{spots}", look.width, "    ", "      ")
+        yield from wrap(f"{path}:{spots}", look.width, "    ", "      ")
         left -= len(at)
         if not left:
             break

@@ -9,10 +9,10 @@ from typing import Any
 
 from nodelint.base.printable import printable
 from nodelint.lint.engine import Report, Target
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 from nodelint.model.releases import NEWEST, OLDEST
 from nodelint.report.all_clear import say_all_clear
-from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrapped
+from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrap
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, format_time
 
@@ -37,7 +37,7 @@ def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
 
 
 def triage_json(read: Triage, path: str) -> dict[str, Any]:
-    """The same as plain values."""
+    """Return the causes in a log as plain values for JSON."""
     counts = {verdict: sum(g.verdict == verdict for g in read.groups) for verdict in _HEADS}
     return {
         "version": 1,
@@ -87,35 +87,35 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     name = f"  [{group.cause.id}]" if group.cause else ""
     what = group.title if group.cause else "a message that is not known here"
     sign = f"{head}{over}"
-    first, *more = wrapped(what, look.width, f"{sign}  ", "  ")
+    first, *more = wrap(what, look.width, f"{sign}  ", "  ")
     titles = [f"{look.style(sign, fg=colour, bold=True)}  {look.style(first[len(sign) + 2 :], bold=True)}"]
     titles += [look.style(row, bold=True) for row in more]
     fits_beside = cells([first, *more][-1] + name) <= look.width
     yield from [*titles[:-1], titles[-1] + name] if fits_beside else [*titles, name]
     yield from fitted(f"  {_times(group, read)}", look)
     if group.cause is None:
-        yield from wrapped(f"like: {printable(group.title)}", *margin)
+        yield from wrap(f"like: {printable(group.title)}", *margin)
     names = [_list_names(kind, found) for kind, found in group.names.items()]
     if names:
-        yield from wrapped("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""), *margin)
+        yield from wrap("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""), *margin)
     if group.lasting:
         hours, minutes = divmod(int(group.lasting) // 60, 60)
-        yield from wrapped(
+        yield from wrap(
             f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause.",
             *margin,
         )
     if group.case:
-        yield from wrapped(group.case.means, *margin)
-    first_help, *more_help = wrapped(f"help: {group.case.do if group.case else _next_step(group)}", *margin)
+        yield from wrap(group.case.means, *margin)
+    first_help, *more_help = wrap(f"help: {group.case.do if group.case else _next_step(group)}", *margin)
     yield first_help.replace("help:", look.style("help:", bold=True, fg="cyan"), 1)
     yield from more_help
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
-    yield from wrapped(f"{example}: {_example(group)}", *margin)
+    yield from wrap(f"{example}: {_example(group)}", *margin)
     if group.rules:
         looks = "rule that looks" if len(group.rules) == 1 else "rules that look"
-        yield from wrapped(f"{looks} for it: {', '.join(group.rules)}", *margin)
+        yield from wrap(f"{looks} for it: {', '.join(group.rules)}", *margin)
     for rule, reason in group.not_judged:
-        yield from wrapped(f"{rule} could not judge: {printable(reason)}", *margin)
+        yield from wrap(f"{rule} could not judge: {printable(reason)}", *margin)
     for result in group.findings:
         yield textwrap.indent(finding_text(result, look._replace(width=look.width - 4, terminal=False)), "    ")
 
@@ -160,8 +160,7 @@ def _example(group: LogGroup) -> str:
 
 
 def _list_names(kind: str, names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return f"{kind} {', '.join(map(printable, names[:_NAMES]))}{rest}"
+    return f"{kind} {list_first(list(map(printable, names)), _NAMES)}"
 
 
 def _sum(read: Triage) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
+from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import line_diff
 from nodelint.report.style import Style
 from nodelint.text import Source
+
+if TYPE_CHECKING:
+    from nodelint.lint.results import Result
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:
@@ -19,6 +24,31 @@ def unified(old: Source, new: Source) -> Iterator[str]:
         obeyed = line.startswith(" ") and line.lstrip().startswith(("::", "##["))
         for shown in (f"-{line[1:]}", f"+{line[1:]}") if obeyed else (line,):
             yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
+
+
+def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
+    """The lines above the diff of a file that name its unsafe fixes, with what each does to nodes.
+
+    git and patch pass over them.
+    """
+    from nodelint.lint.fix_effects import describe_unsafe_fix
+
+    for result in results:
+        edits = [edit for edit in result.finding.edits if edit.source.path == old.path]
+        if edits:
+            first = min(edits, key=lambda edit: edit.start)
+            line = _find_old_line(old, first.source.text, first.source.position(first.start).line)
+            yield f"# unsafe: {result.rule.name}, line {line}: {printable(describe_unsafe_fix(result))}\n"
+
+
+def _find_old_line(old: Source, text: str, line: int) -> int:
+    """The line of a file before all fixes at which a line of a later text stood, or that it replaced."""
+    if text == old.text:
+        return line
+    for _, i1, i2, j1, j2 in line_diff.fewest(_lines(old.text), _lines(text)):
+        if j1 <= line - 1 < j2:
+            return min(i1 + line - 1 - j1, max(i2 - 1, i1)) + 1
+    return line
 
 
 def coloured(diff: str, style: Style) -> str:
@@ -33,6 +63,7 @@ def coloured(diff: str, style: Style) -> str:
 _COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
     ("---", {"bold": True}),
     ("+++", {"bold": True}),
+    ("# unsafe", {"fg": "yellow"}),
     ("@@", {"fg": "cyan"}),
     ("-", {"fg": "red"}),
     ("+", {"fg": "green"}),

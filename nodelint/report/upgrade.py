@@ -11,7 +11,7 @@ from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.model.support import eks_support
-from nodelint.report.style import PAGE, TextStyle, fitted, wrapped
+from nodelint.report.style import PAGE, TextStyle, fitted, wrap
 from nodelint.upgrade import FindingChange, Location, Note, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
 from nodelint.upgrade.settings import SettingChange
@@ -42,7 +42,7 @@ def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = P
     """The steps, what is to be done when, what changes, and the findings that appear or go away."""
     lines = [look.style(headline(outcome), bold=True), ""]
     for step in steps(outcome):
-        lines += wrapped(step, look.width, "  ", "  ")
+        lines += wrap(step, look.width, "  ", "  ")
     for when, title in _PARTS:
         entries = _entries(outcome, when)
         if entries:
@@ -56,7 +56,7 @@ def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = P
     if everything and outcome.unseen:
         lines += ["", look.style("Further changes, which manifests do not show", bold=True), ""]
         for change, release in outcome.unseen:
-            lines += wrapped(f"{_release(release)} {change.subject}: {change.text}", look.width, "  ", "  ")
+            lines += wrap(f"{_release(release)} {change.subject}: {change.text}", look.width, "  ", "  ")
     last = [row for line in _sum(outcome, everything) for row in fitted(line, look)]
     return "\n".join([*lines, "", *last])
 
@@ -137,9 +137,9 @@ def _release(release: Version | None) -> str:
 def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator[str]:
     severity, title, text, do, places, findings = entry
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {look.style(title, bold=True)}"
-    yield from wrapped(text, look.width, "    ", "    ")
+    yield from wrap(text, look.width, "    ", "    ")
     if do is not None:
-        first, *rest = wrapped(f"help: {do}", look.width, "    ", "    ")
+        first, *rest = wrap(f"help: {do}", look.width, "    ", "    ")
         yield first.replace("help:", look.style("help:", bold=True, fg="cyan"), 1)
         yield from rest
     shown = places if everything else places[:_PLACES]
@@ -210,7 +210,7 @@ def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
 
 
 def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
-    """The same for a pull request: the verdict first, what is only to be known folded."""
+    """Return the report of an upgrade for a pull request: the verdict first, what is only to be known folded."""
     from nodelint.report.markdown import code, inline
 
     parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(step)}\n" for step in steps(outcome))]
@@ -257,7 +257,7 @@ def _folded(title: str, count: int, body: str) -> str:
 
 
 def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
-    """The same as plain values, with all places and all changes."""
+    """Return the report of an upgrade as plain values for JSON, with all places and all changes."""
     route = outcome.route
     return {
         "version": 1,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
-from nodelint.report.style import PAGE, TextStyle, fitted, wrap_labelled, wrapped
+from nodelint.report.style import PAGE, TextStyle, fitted, wrap, wrap_labelled
 from nodelint.report.why_words import (
     HEADS,
     basis,
@@ -35,7 +35,7 @@ def why_text(answers: Answers, look: TextStyle = PAGE) -> str:
     lines += [row for note in answers.notes for row in fitted(f"Note: {printable(note)}.", look)]
     for status, code, members in answers.by_reason():
         lines += ["", *_group(status, code, members, look)]
-    lines += ["", *(row for line in answers.unsaid for row in wrapped(line, look.width, "", ""))]
+    lines += ["", *(row for line in answers.unsaid for row in wrap(line, look.width, "", ""))]
     return "\n".join(lines)
 
 
@@ -48,7 +48,7 @@ def _group(status: Status, code: str, members: list[NodeAnswer], look: TextStyle
         by_cause.setdefault((answer.cause.text, tuple(answer.cause.changes)), []).append(answer)
     for alike in by_cause.values():
         for answer in alike[:_MOST_NODES]:
-            yield from wrapped(node_line(answer), look.width, "  ", "    ")
+            yield from wrap(node_line(answer), look.width, "  ", "    ")
         if len(alike) > _MOST_NODES:
             yield f"  and {counted(len(alike) - _MOST_NODES, 'more node')}"
         yield from _cause(alike[0], look)
@@ -56,9 +56,9 @@ def _group(status: Status, code: str, members: list[NodeAnswer], look: TextStyle
 
 def _cause(answer: NodeAnswer, look: TextStyle) -> Iterator[str]:
     margin = (look.width, "    ", "    ")
-    yield from wrapped(answer.cause.text, *margin)
+    yield from wrap(answer.cause.text, *margin)
     for line in further_lines(answer):
-        yield from wrapped(line, *margin)
+        yield from wrap(line, *margin)
     for line in event_lines(answer):
         yield from wrap_labelled("event", line, look, "    ", fg="blue")
     for change in answer.cause.changes:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, list_first
 from nodelint.why.answer import TITLES, Answers, NodeAnswer, SuggestedChange
 from nodelint.why.events import meanings
-from nodelint.why.values import shown_time
+from nodelint.why.times import shown_time
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status
@@ -43,9 +43,8 @@ def headline(answers: Answers) -> str:
 def gap_lines(answers: Answers) -> Iterator[str]:
     """Yield which nodes were left out, and why."""
     for gap in answers.gaps:
-        more = f" and {len(gap.nodes) - 20:,} more" if len(gap.nodes) > 20 else ""
-        names = ", ".join(map(printable, gap.nodes[:20]))
-        yield f"{counted(len(gap.nodes), 'node')} not judged, as {printable(gap.reason)}: {names}{more}"
+        names = list_first(list(map(printable, gap.nodes)), 20)
+        yield f"{counted(len(gap.nodes), 'node')} not judged, as {printable(gap.reason)}: {names}"
 
 
 def basis(answers: Answers) -> str:

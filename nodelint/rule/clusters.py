@@ -11,7 +11,8 @@ from functools import cache
 from nodelint.data import table
 from nodelint.forms.registry import TABLE
 from nodelint.model.folders import REGION, folder_of, is_named_for_environment, is_of_examples, path_in_repository
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import text
 from nodelint.text import UNKNOWN, Node
 
 _MOST = 50

@@ -258,7 +258,9 @@ class Context(ObjectRelations):
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
-        """The same with the overlays of the pool's cluster, unless files turn their feature gate off."""
+        """Return what the pool can launch, with the overlays of its cluster. They count unless files turn their
+        feature gate off.
+        """
         if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)
         return self.overlays.apply(pool)
@@ -303,15 +305,16 @@ class Context(ObjectRelations):
         return self._workloads_of(workload).fit(workload)
 
     def _workloads_of(self, workload: Workload) -> Tree:
+        from nodelint.fit.other_capacity import OtherCapacity
         from nodelint.fit.tree import Tree
 
         if self._tree is None:
             pools = [o for o in self.objects if isinstance(o, NodePool) and served(o, self.karpenter)]
             others: Any = [o for o in self.objects if o.of_cluster]
             overlays = [o for o in self.objects if isinstance(o, NodeOverlay)]
-            texts = workload.source.node_groups
+            groups = OtherCapacity(workload.source.node_groups)
             resolutions = [self.resolution_with_overlays(pool) for pool in pools]
-            self._tree = Tree(resolutions, others, overlays, texts, self.policies)
+            self._tree = Tree(resolutions, others, overlays, self.policies, groups)
         return self._tree
 
     def is_dropped(self, obj: Object, value: Node) -> bool:

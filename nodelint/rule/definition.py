@@ -107,7 +107,7 @@ class Rule(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name, and those that it had before."""
+        """Return the name of the rule, and its former names."""
         return (self.name, *self.renamed)
 
     def applies_to(self, obj: Object) -> bool:

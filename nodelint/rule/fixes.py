@@ -35,7 +35,8 @@ from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
 from nodelint.model.gap import Gap
 from nodelint.model.keys import ARCH, OS
-from nodelint.model.manifest import Alias, EC2NodeClass, NodePool, RequirementLine, Value
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest_terms import Alias, RequirementLine, Value
 from nodelint.model.providers import karpenters_key, providers_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, normalize
@@ -105,8 +106,8 @@ def idle_annotation(key: str) -> tuple[str, str] | None:
 
 def key_of(node: Node) -> Node:
     """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
-    entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()
-    return visible_node(next((entry.key for entry in entries if entry.value is node), node))
+    entry = node.own_entry
+    return visible_node(node if entry is None else entry.key)
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
@@ -340,7 +341,9 @@ def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[M
 
 
 def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
-    """Of alias families that would do, the one to go to: the class's own, else AL2023, which most are made for."""
+    """Return the alias family to move to, of those that would do: the class's own, else AL2023, which most images are
+    made for.
+    """
     own = next((family for family in families if ami_family_of(family) == ami_family), None)
     return own or ("al2023" if "al2023" in families else families[0])
 

@@ -79,7 +79,9 @@ class RunOverlays:
         return apply_node_overlays(resolution, group.views[index], index, group.verdicts)
 
     def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
-        """Those built for one cluster; else those of one folder, or of one file where a name is there twice."""
+        """Return the overlays that are built for one cluster with this one; else those of its folder, or of its file
+        where a name is there twice.
+        """
         source = overlay.source
         if source.cluster:
             return [overlay for overlay in self._overlays if overlay.source.cluster == source.cluster]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import takewhile
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.folders import folder_of
-from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.folders import folder_of, nearness
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, served
+from nodelint.model.manifest_terms import Text
 from nodelint.model.placeholder_names import by_code, namesakes_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ObjectRelations(ABC):
     def __init__(
         self, objects: Sequence[Object], target: Target, foreign: Sequence[Object], context_count: int
     ) -> None:
-        self._world = objects
+        self._run_objects = objects
         self._foreign = foreign
         self._judged = len(objects) - context_count
         self._target = target
@@ -36,7 +36,7 @@ class ObjectRelations(ABC):
     @property
     def objects(self) -> Sequence[Object]:
         """Every object of the run, those read for context only too."""
-        return self._world
+        return self._run_objects
 
     @cached_property
     def classes(self) -> list[EC2NodeClass]:
@@ -70,8 +70,8 @@ class ObjectRelations(ABC):
         same = [c for c in same if c.source.path == pool.source.path] or same
         if len(same) < 2:
             return same[0] if same else None
-        ranked = sorted(same, key=lambda c: _nearness(pool.source.path, c.source.path), reverse=True)
-        first, second = (_nearness(pool.source.path, c.source.path) for c in ranked[:2])
+        ranked = sorted(same, key=lambda c: nearness(pool.source.path, c.source.path), reverse=True)
+        first, second = (nearness(pool.source.path, c.source.path) for c in ranked[:2])
         return ranked[0] if first > second else None
 
     def possible_classes(self, pool: NodePool) -> list[EC2NodeClass]:
@@ -255,9 +255,3 @@ def _names(pool: NodePool, obj: Object) -> bool:
 def _release_of(obj: Object) -> int | None:
     """The number of the release of a chart that makes an object."""
     return obj.source.built.release if obj.source.built is not None else None
-
-
-def _nearness(*paths: str) -> int:
-    """How many folders two paths share from the first on."""
-    folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders))

@@ -18,6 +18,7 @@ from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import short
 from nodelint.text import UNKNOWN, Node, reread, reread_document
+from nodelint.text.missing import is_null as _is_null
 from nodelint.text.yaml.scalars import resolve
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple
 
 def is_null(node: Node | None) -> bool:
     """Whether a field is not there, or has no value, which is the same to an API server."""
-    return node is None or (node.kind == "scalar" and node.value is None)
+    return _is_null(node)
 
 
 def _give(holder: Node, name: str, value: str) -> list[Edit]:
@@ -259,7 +260,7 @@ def _give(holder: Node, name: str, value: str) -> list[Edit]:
     present = holder.get(name)
     if present is None:
         return if_editable(add_key, holder, name, value)
-    return if_editable(set_value, present, value) if is_null(present) else []
+    return if_editable(set_value, present, value) if _is_null(present) else []
 
 
 MOST_COMPARED = 10

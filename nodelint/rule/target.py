@@ -43,7 +43,7 @@ class Target(NamedTuple):
         return self.karpenter, self.kubernetes
 
     def for_choice(self, chosen: Chosen) -> Target:
-        """The same for releases that were chosen for an object."""
+        """Return the target with the releases that were chosen for an object."""
         return self._replace(
             karpenter=chosen.karpenter.last,
             kubernetes=chosen.kubernetes,

@@ -13,7 +13,8 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.text.nodes import Document, MappingEntry, Node, Position, Scalar, SourceText
+    from nodelint.text.lines import Position
+    from nodelint.text.nodes import Document, MappingEntry, Node, Scalar, SourceText
     from nodelint.text.rereading import read_alone, reread, reread_document
     from nodelint.text.source import Source
     from nodelint.text.unknown_value import UNKNOWN, UnknownValue
@@ -33,11 +34,12 @@ __all__ = [
     "reread_document",
 ]
 
-_NODES = ("Document", "MappingEntry", "Node", "Position", "Scalar", "SourceText")
+_NODES = ("Document", "MappingEntry", "Node", "Scalar", "SourceText")
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
     **dict.fromkeys(("UNKNOWN", "UnknownValue"), "nodelint.text.unknown_value"),
     **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
+    "Position": "nodelint.text.lines",
     "Source": "nodelint.text.source",
 }
 

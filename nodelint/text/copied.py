@@ -12,8 +12,8 @@ _SHARING = ("&", "*", "<<")
 
 
 def copy_source(source: Source, path: str) -> Source | None:
-    """Return the same text at another path. None if it has to be read again: it is not plain YAML, or the name
-    differs.
+    """Return a source with the same text at another path. None if it has to be read again: it is not plain YAML, or
+    the name differs.
     """
     if os.path.basename(path) != os.path.basename(source.path) or not path.endswith(YAML_NAMES):
         return None

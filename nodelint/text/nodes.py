@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.text.lines import Lines, Position
 from nodelint.text.unknown_value import UnknownValue
 
 if TYPE_CHECKING:
@@ -24,14 +24,6 @@ else:
 
 
 Scalar = str | int | float | bool | None | UnknownValue
-
-
-class Position(NamedTuple):
-    """A place in a text: line and column count from 1 (columns in code points), the offset from 0."""
-
-    line: int
-    column: int
-    offset: int
 
 
 class MappingEntry:
@@ -177,6 +169,18 @@ class Node:
         return value
 
     @property
+    def own_entry(self) -> MappingEntry | None:
+        """Return the entry of a mapping of which it is the value. None for an item of a list, and for a root."""
+        around = self.parent
+        return None if around is None else next((entry for entry in around.entries if entry.value is self), None)
+
+    @property
+    def own_name(self) -> str | None:
+        """Return the key of which it is the value. None where there is none, and where a placeholder is the key."""
+        entry = self.own_entry
+        return None if entry is None else entry.name
+
+    @property
     def text(self) -> str:
         """Return the characters it is written in."""
         return self.source.text[self.start : self.end]
@@ -279,10 +283,10 @@ class SourceText:
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `forms.rendered`): what is built for one cluster belongs
     together. `roots` are the root modules of Terraform, or the files of variables, with which a file is filled in.
+    `is_named` says that the command line names the file, `values_order` is its number among the files of --values.
     """
 
     __slots__ = (
-        "_flat",
         "_lines",
         "_origins",
         "_roots",
@@ -293,6 +297,7 @@ class SourceText:
         "documents",
         "encoding",
         "held",
+        "is_named",
         "masked",
         "newline",
         "node_groups",
@@ -305,6 +310,7 @@ class SourceText:
         "tabbed",
         "text",
         "unread_keys",
+        "values_order",
         "words",
     )
 
@@ -329,6 +335,8 @@ class SourceText:
         self.problems = []
         self.set_aside = []
         self.part: bool | None = False
+        self.is_named = False
+        self.values_order = 0
         self.tabbed = False
         self.masked = False
         self.also: str | None = None
@@ -338,8 +346,7 @@ class SourceText:
         self.roots: tuple[str, ...] = ()
         self.built: Any = None
         self.held: tuple[object, Any] | None = None
-        self._flat: str | None = None
-        self._lines: list[int] | None = None
+        self._lines: Lines | None = None
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
         self.words: dict[str, bool] = {}
@@ -368,7 +375,7 @@ class SourceText:
     def replace_text(self, text: str) -> None:
         """Take another text, whose documents have been put in place already (see `text.incremental`)."""
         self.text = text
-        self._flat = self._lines = self._origins = None
+        self._lines = self._origins = None
         self._roots, self.derived, self.noted = {}, {}, None
         if self.held is not None:  # objects of documents that stay are the same
             self.held = None, self.held[1]
@@ -379,41 +386,28 @@ class SourceText:
         return self.text.encode(self.encoding)
 
     @property
-    def flat(self) -> str:
-        """The text with a line feed for each line break of YAML that is neither `\\n` nor `\\r\\n`; places stay.
+    def lines(self) -> Lines:
+        """Return the lines of the text."""
+        if self._lines is None:
+            self._lines = Lines(self.text)
+        return self._lines
 
-        It is the text itself where there is none: a lone `\\r`, NEL, LS or PS.
-        """
-        if self._flat is None:
-            plain = self.text.isascii() and "\r" not in self.text
-            self._flat = self.text if plain else re.sub(_ODD_BREAK, "\n", self.text)
-            if self._flat == self.text:
-                self._flat = self.text
-        return self._flat
+    @property
+    def flat(self) -> str:
+        """Return the text with a line feed for each line break of YAML; places stay (see `Lines.flat`)."""
+        return self.lines.flat
 
     def position(self, offset: int) -> Position:
-        """Line and column of a character."""
-        lines = self._line_starts()
-        offset = max(0, min(offset, len(self.text)))
-        line = bisect_right(lines, offset)
-        start = lines[line - 1]
-        column = offset - start + 1
-        if line == 1 and offset > 0 and self.text.startswith("\ufeff"):
-            column -= 1  # no editor counts the byte order mark
-        return Position(line, column, offset)
+        """Return the line and the column of a character."""
+        return self.lines.position(offset)
 
     def line(self, number: int) -> str:
         """Return the text of a line, counted from 1, without its line break; empty where there is none."""
-        lines = self._line_starts()
-        if not 1 <= number <= len(lines):
-            return ""
-        end = lines[number] - 1 if number < len(lines) else len(self.text)
-        return self.text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
+        return self.lines.line(number)
 
     def start_of_line(self, number: int) -> int:
         """Return where a line begins, counted from 1; the last line where there are fewer."""
-        lines = self._line_starts()
-        return lines[min(max(number, 1), len(lines)) - 1]
+        return self.lines.start_of_line(number)
 
     def origin(self, offset: int) -> str | None:
         """Return the chart's file from which the document at a place was rendered, where a comment of Helm's names
@@ -443,16 +437,6 @@ class SourceText:
             self._roots = {id(document.root): document for document in reversed(self.documents)}
         return self._roots.get(id(root))
 
-    def _line_starts(self) -> list[int]:
-        if self._lines is None:
-            # A lone \r ends a line for YAML and for editors.
-            breaks = r"\r\n?|\n" if "\r" in self.text else "\n"
-            self._lines = [0, *(match.end() for match in re.finditer(breaks, self.text))]
-        return self._lines
-
 
 def _start(part: tuple[int, int, str | None]) -> int:
     return part[0]
-
-
-_ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"

@@ -8,13 +8,19 @@ from nodelint.text.source import Source, chunks, is_yaml_alone
 
 
 def reread(source: SourceText, text: str) -> Source:
-    """Return the same file with another text."""
+    """Return a source read from another text, at the path and in the encoding of this one."""
     new = Source.from_text(source.path, text, source.also)
-    new.part, new.encoding = source.part, source.encoding
+    _take_marks(new, source)
     if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
         for document, old in zip(new.documents, source.documents, strict=True):
             document.part = document.part or old.part
     return new
+
+
+def _take_marks(new: Source, source: SourceText) -> None:
+    """Let a new text of a file be read, and count as named on the command line, as the old one."""
+    new.part, new.encoding = source.part, source.encoding
+    new.is_named, new.values_order = source.is_named, source.values_order
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
@@ -31,19 +37,18 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
         return reread(source, text)
     new = Source(source.path, text, source.also)
-    new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
+    _take_marks(new, source)
+    new.tabbed = source.tabbed
     if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
         return reread(source, text)
     return _between_others(source, index, new, new.documents[0])
 
 
 def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the same for a document within another text: the others there are passed over.
+    """Return the file read anew in one document within another text; the other documents are passed over.
 
-    None where it is not as before.
-
-    To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
-    documents these words are others, as long.
+    None where the document is not as before. In the other documents `apiVersion` and `karpenter` are replaced by
+    words of the same length: a reader finds no object and no values in such a text.
     """
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
@@ -69,9 +74,10 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
 
 
 def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the same for a heredoc of Terraform, of which no more is read than what stands between its neighbours.
+    """Return the file read anew in one heredoc of Terraform; only the text between its neighbours is read.
 
-    A file that is filled in may hold hundreds of them. Where several stand in one heredoc, more is read.
+    A file that is filled in may hold hundreds of heredocs. Where several documents stand in one, more is read. None
+    where no such part reads as before.
     """
     from nodelint.text.embedded import host_of, read
 
@@ -101,7 +107,7 @@ def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
         return None
     if len(new.problems) + len(new.set_aside):
         return None
-    new.part, new.encoding = source.part, source.encoding
+    _take_marks(new, source)
     return _between_others(source, index, new, found[0])
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.placeholders import CODE, holds_code, mask
 from nodelint.text.syntax_errors import NotInTime, SyntaxProblem, Unreadable
@@ -60,7 +60,7 @@ class Source(SourceText):
                 source = cls.from_text(path, data.decode(encoding), also)
             except UnicodeDecodeError as error:
                 source = cls(path, data.decode(encoding, "replace"))
-                if _holds_keyword(source.text):
+                if holds_keyword(source.text):
                     source.problems.append(SyntaxProblem(error.start // 2, f"no UTF-16: {error.reason}"))
             source.encoding = encoding
             return source
@@ -76,7 +76,7 @@ class Source(SourceText):
             return cls.from_text(path, data.decode(), also)
         except UnicodeDecodeError as error:
             source = cls(path, data.decode("utf-8", "replace"))
-            if any(keyword.encode() in data for keyword in KEYWORDS):
+            if bytes_hold_keyword(data):
                 offset = len(data[: error.start].decode())
                 message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
                 if path.endswith(YAML_NAMES) or not source._is_script():
@@ -91,7 +91,7 @@ class Source(SourceText):
         return self._masked is not None
 
     def _is_read(self, begin: int, end: int) -> bool:
-        if _holds_keyword(self.text, begin, end):
+        if holds_keyword(self.text, begin, end):
             return True
         return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
 
@@ -335,10 +335,6 @@ _YTT = (
 )
 """Code of ytt, of which YAML sees nothing."""
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
-
-
-def _holds_keyword(text: str, begin: int = 0, end: int | None = None) -> bool:
-    return any(text.find(keyword, begin, end) >= 0 for keyword in KEYWORDS)
 
 
 def chunks(text: str, start: int) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
-from nodelint.model.quantities import ONE, billionths
+from nodelint.model.quantities import ONE, billionths_or_zero
 from nodelint.model.releases import RELEASES, Version, releases_match
 
 Verdict = Literal["stays", "unclear", "passes"]
@@ -144,17 +144,10 @@ def _exceeds(text: str, most: Beyond) -> bool:
     """Whether a pod of the text asks for more than the largest instance type has."""
     limits = {"cpu": most.cpu * ONE, "memory": most.memory_gib * 2**30 * ONE}
     return any(
-        _amount(amount) > limits[resource]
+        billionths_or_zero(amount) > limits[resource]
         for requests in _REQUESTS.findall(text)
         for resource, amount in _AMOUNT.findall(requests)
     )
-
-
-def _amount(text: str) -> int:
-    try:
-        return billionths(text)
-    except ValueError:
-        return 0
 
 
 # What IAM or EC2 says was refused, what the controller says it called, and the operation as the second SDK has it.

@@ -24,7 +24,8 @@ from functools import cached_property
 from typing import Any
 
 from nodelint.karpenter.images.families import ami_family_of, families
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest_terms import parse_alias, requirement_line, text
 from nodelint.rule.context import Context
 from nodelint.text import UNKNOWN, Node, Source
 from nodelint.upgrade import resources

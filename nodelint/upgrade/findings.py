@@ -81,19 +81,21 @@ class Runs:
             if RUN.is_over():  # what a release does not say may not have been looked at in time
                 return Judged(reports[release], (), 0, ())
         reports = {release: reports[release] for release in dict.fromkeys((old, *steps, new))}
-        marks = {release: _marked(report) for release, report in reports.items()}
-        first, last = marks[old], marks[new]
-        new_ones = [(mark, result) for mark, result in last.items() if mark not in first]
-        finding_changes = [FindingChange(result, _since(marks, mark, True), True) for mark, result in new_ones]
-        anywhere = {release: {mark[:4] for mark in of} for release, of in marks.items()}
+        identities = {release: _by_identity(report) for release, report in reports.items()}
+        first, last = identities[old], identities[new]
+        new_ones = [(identity, result) for identity, result in last.items() if identity not in first]
+        finding_changes = [
+            FindingChange(result, _since(identities, identity, True), True) for identity, result in new_ones
+        ]
+        anywhere = {release: {identity[:4] for identity in of} for release, of in identities.items()}
         places = anywhere[new]
-        for mark, result in first.items():
+        for identity, result in first.items():
             # An object that is no longer served is not judged; a finding with another message is still the same.
             judged = result.object is None or served(result.object, new)
-            if mark[:4] not in places and judged:
-                finding_changes.append(FindingChange(result, _since(anywhere, mark[:4], False), False))
+            if identity[:4] not in places and judged:
+                finding_changes.append(FindingChange(result, _since(anywhere, identity[:4], False), False))
         faults = dict.fromkeys(fault for report in reports.values() for fault in report.faults)
-        stay = sum(mark in last for mark in first)
+        stay = sum(identity in last for identity in first)
         tried = tuple(self._tried(finding_changes, reports[old]))
         return Judged(reports[new], tried, stay, tuple(faults))
 
@@ -140,26 +142,26 @@ def _known_releases() -> frozenset[str]:
     return frozenset(found)
 
 
-_Mark = tuple[str, str, int, int, Severity, int]
+_Identity = tuple[str, str, int, int, Severity, int]
 
 
-def _marked(report: Report) -> dict[_Mark, Result]:
+def _by_identity(report: Report) -> dict[_Identity, Result]:
     """Findings by rule, place and severity; the same ones in one place are numbered."""
     seen: Counter[tuple[str, str, int, int, Severity]] = Counter()
-    marked: dict[_Mark, Result] = {}
+    marked: dict[_Identity, Result] = {}
     for result in report.results:
         span = result.span
-        mark = (result.rule.name, span.source.path, span.start, span.end, result.severity)
-        seen[mark] += 1
-        marked[(*mark, seen[mark])] = result
+        identity = (result.rule.name, span.source.path, span.start, span.end, result.severity)
+        seen[identity] += 1
+        marked[(*identity, seen[identity])] = result
     return marked
 
 
-def _since(marks: Mapping[Version, Container[object]], mark: object, there: bool) -> Version:
+def _since(identities: Mapping[Version, Container[object]], identity: object, there: bool) -> Version:
     """The release from which on a finding is there, or not, up to the end."""
     since = None
-    for release in sorted(marks):
-        since = since or release if (mark in marks[release]) == there else None
+    for release in sorted(identities):
+        since = since or release if (identity in identities[release]) == there else None
     assert since is not None
     return since
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Span
-from nodelint.model.manifest import Object, text
+from nodelint.model.manifest import Object
+from nodelint.model.manifest_terms import text
 from nodelint.text import Document, Node, Source
 
 KINDS = {

@@ -12,6 +12,7 @@ from datetime import datetime
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import is_true, length, mapping, moment, text
 from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.messages import counted
@@ -28,7 +29,7 @@ from nodelint.why.objects import DumpObjects, find_daemons
 from nodelint.why.pdbs import DisruptionBudgets
 from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
-from nodelint.why.values import is_true, later, length, mapping, moment, text
+from nodelint.why.times import later
 
 if TYPE_CHECKING:
     from nodelint.fit.pods import Daemon

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import Plain, mapping, text
 from nodelint.model.providers import by_class
 from nodelint.why.answer import NodeAnswer
-from nodelint.why.values import Plain, mapping, text
 
 if TYPE_CHECKING:
     from nodelint.model.providers import Provider

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.drift.budgets import Budget, allowed, budgets, week
+from nodelint.drift.plain_values import Plain, is_true, listed, mapping
 from nodelint.why.state import NodeState, binding_budget
-from nodelint.why.values import Plain, is_true, listed, mapping
 
 _BEFORE = timedelta(days=32)
 _DEFAULT = [{"nodes": "10%"}]

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
+from nodelint.drift.plain_values import mapping, text
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.messages import counted, short
 from nodelint.model.releases import Version
@@ -18,7 +19,7 @@ from nodelint.why.pdbs import DisruptionBudgets
 from nodelint.why.pods import ClusterPod
 from nodelint.why.releases import LABELS_ASKED_LATER
 from nodelint.why.state import INSTANCE_TYPE, NODEPOOL, ClusterState, NodeState
-from nodelint.why.values import mapping, shown_time, text
+from nodelint.why.times import shown_time
 
 
 class Rules(NamedTuple):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.drift.plain_values import Plain, mapping
 from nodelint.model.keys import CAPACITY_TYPE
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.quantities import ONE, format_quantity
 from nodelint.why import balanced
 from nodelint.why.answer import ChangeOf, NodeCause, SuggestedChange
@@ -19,7 +20,6 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.prices import FLEXIBLE, ON_DEMAND, SPOT, Comparison, Prices, compare
 from nodelint.why.releases import EMPTY_BY_COST
 from nodelint.why.state import NodeState
-from nodelint.why.values import Plain, mapping
 
 _GATE = "settings.featureGates.spotToSpotConsolidation"
 
@@ -218,8 +218,7 @@ def _destinations(placed: Placement, state: NodeState) -> str:
     nodes = list(dict.fromkeys(node.name for _, node in own))
     parts = []
     if nodes:
-        more = f" and {len(nodes) - 2} more" if len(nodes) > 2 else ""
-        parts.append(f"{_fit(len(own))} on {', '.join(nodes[:2])}{more}")
+        parts.append(f"{_fit(len(own))} on {list_first(nodes, 2)}")
     if placed.new:
         parts.append(f"{counted(len(placed.new), 'new node')} of NodePool/{placed.new[0].pool.name} takes the rest")
     return ", ".join(parts) or "no pod has to move"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.drift.plain_values import Plain, listed, mapping, mappings, meets, text, whole
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, SPREAD
 from nodelint.model.requirement import normalize
-from nodelint.why.values import Plain, listed, mapping, mappings, meets, text, whole
 
 
 class Constraint(NamedTuple):

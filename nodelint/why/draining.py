@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from nodelint.drift.plain_values import is_true, length, mapping, moment, text
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.why.answer import NodeCause, SuggestedChange
 from nodelint.why.pdbs import DisruptionBudget, DisruptionBudgets
 from nodelint.why.pods import ClusterPod
 from nodelint.why.state import NodeState
-from nodelint.why.values import is_true, length, mapping, moment, shown_time, text
+from nodelint.why.times import shown_time
 
 _DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 

@@ -6,10 +6,10 @@ import json
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import Plain, listed, mapping, text
 from nodelint.model.kubectl_errors import explain_failure
 from nodelint.text.yaml.held_yaml import hold
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
-from nodelint.why.values import Plain, listed, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

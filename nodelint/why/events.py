@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from nodelint.why.values import Plain, mapping, moment, text
+from nodelint.drift.plain_values import Plain, mapping, moment, text
 
 REASONS = (
     "Unconsolidatable",

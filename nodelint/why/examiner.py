@@ -12,8 +12,9 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import Plain, length, mapping, moment, text, whole
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
-from nodelint.model.messages import counted, short
+from nodelint.model.messages import counted, list_first, short
 from nodelint.model.releases import Version
 from nodelint.why.answer import ChangeOf, NodeAnswer, NodeCause, SuggestedChange
 from nodelint.why.balanced import disruption_cost
@@ -26,7 +27,7 @@ from nodelint.why.multi_node import MultiNode
 from nodelint.why.pods import ClusterPod
 from nodelint.why.releases import EMPTY_BY_COST, LABELS_ASKED_LATER, STATIC, methods
 from nodelint.why.state import NodeState
-from nodelint.why.values import Plain, later, length, mapping, moment, shown_length, shown_time, text, whole
+from nodelint.why.times import later, shown_length, shown_time
 
 if TYPE_CHECKING:
     from nodelint.why.answer import Status
@@ -245,9 +246,7 @@ class Examiner:
 
     def _explain_policy(self, state: NodeState, policy: str) -> NodeCause:
         moving = [pod for pod in state.pods if pod.is_reschedulable]
-        names = ", ".join(pod.label for pod in moving[:3]) + (
-            f" and {len(moving) - 3} more" if len(moving) > 3 else ""
-        )
+        names = list_first([pod.label for pod in moving], 3)
         change = self._change(
             state,
             "spec.disruption.consolidationPolicy",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from nodelint.drift.plain_values import condition, mapping, text
 from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, Toleration
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import DaemonGroup, EmptyPool
-from nodelint.fit.verdict import PoolVerdict, judge_pod
+from nodelint.fit.verdict import judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
@@ -19,7 +21,6 @@ from nodelint.why.pod_counts import PodCounts
 from nodelint.why.rooms import Rooms
 from nodelint.why.shapes import Profile, RelaxedPod, Shape
 from nodelint.why.state import ClusterState, NodeState, node_label, zones_of
-from nodelint.why.values import condition, mapping, text
 
 _SKIPS_RECENT = Version(1, 14, 0)
 """The first release that moves no pod of a node onto nodes that are under consolidateAfter themselves."""

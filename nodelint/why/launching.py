@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, SPREAD, LabelExpression
 from nodelint.fit.pods import Pod, add_requests
-from nodelint.fit.verdict import PoolRefusal, too_few_types
+from nodelint.fit.refusal import PoolRefusal, too_few_types
 from nodelint.model.keys import ZONE
 from nodelint.why.constraints import Constraint, is_hostname
 from nodelint.why.fleet import LaunchPool

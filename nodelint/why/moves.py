@@ -121,7 +121,7 @@ class Moves:
         self.add(pod, node)
 
     def add(self, pod: ClusterPod, holder: NodeState | NewNode) -> None:
-        """Let constraints count a pod on a node that is there, or on a new one."""
+        """Count a pod on a node for the constraints: on one that is there, or on a new one."""
         self._placed.add(pod.namespace, pod.labels, holder)
         for constraint in required_anti_affinity(pod):
             self._repelling.add(constraint, holder)

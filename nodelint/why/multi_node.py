@@ -15,7 +15,8 @@ from math import factorial
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
-from nodelint.model.messages import counted
+from nodelint.drift.plain_values import length, mapping
+from nodelint.model.messages import counted, list_first
 from nodelint.why.answer import NodeCause
 from nodelint.why.balanced import disruption_cost
 from nodelint.why.consolidation import Consolidation
@@ -23,7 +24,6 @@ from nodelint.why.moves import NewNode
 from nodelint.why.prices import Comparison, compare
 from nodelint.why.releases import EMPTY_BY_COST
 from nodelint.why.state import NodeState
-from nodelint.why.values import length, mapping
 
 _MOST_CANDIDATES = 100
 _MANY = 25
@@ -233,7 +233,7 @@ def _signature(state: NodeState) -> object:
 
 def _explain_command(command: Command, state: NodeState) -> NodeCause:
     others = [other.name for other in command.states if other is not state]
-    named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+    named = list_first(others, 3)
     facts: dict[str, object] = {"nodes": [other.name for other in command.states[:_MOST_CANDIDATES]]}
     if command.new is None:
         message = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.drift.plain_values import Plain, mapping, mappings, text
 from nodelint.fit.pods import Daemon, pod_of
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.controller_settings import container_settings, controller_containers, gates_of
@@ -17,7 +19,10 @@ from nodelint.text import Source
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 from nodelint.why.state import ClusterDaemon
-from nodelint.why.values import RELEASE, Plain, mapping, mappings, text
+
+_CONTROLLER_IMAGE = re.compile(r"karpenter/controller(?:@sha256:[0-9a-f]+)?:v?([0-9]+\.[0-9]+\.[0-9]+)(?:[@-]|$)")
+"""How an image of Karpenter's controller states its release."""
+
 
 _KINDS = (
     *("NodePool", "EC2NodeClass", "NodeOverlay", "DaemonSet"),
@@ -68,7 +73,7 @@ def stated_release(dump: Dump) -> Version | None:
     found = set()
     for deployment in dump.objects_of("Deployment").values():
         for image in _controller_images(deployment):
-            match = RELEASE.search(image)
+            match = _CONTROLLER_IMAGE.search(image)
             if match is not None:
                 found.add(Version.parse(match[1]))
     return max(found) if len(found) == 1 else None

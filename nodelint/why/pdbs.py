@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.drift.plain_values import Plain, mapping, meets, text, whole
 from nodelint.model.releases import Version
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
-from nodelint.why.values import Plain, mapping, meets, text, whole
 
 _COUNTS_SEVERAL = Version(1, 7, 0)
 """The first release for which two budgets of one pod keep it, as the API server refuses its eviction."""

@@ -9,11 +9,12 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
+from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, is_protected
+from nodelint.drift.plain_values import Plain, mapping, mappings, moment, text, texts
 from nodelint.fit.pod_terms import Toleration
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.releases import Version, behaves
-from nodelint.why.values import Plain, later, mapping, mappings, moment, text, texts
+from nodelint.model.releases import Version
+from nodelint.why.times import later
 
 if TYPE_CHECKING:
     from nodelint.why.shapes import Shape
@@ -96,13 +97,7 @@ class ClusterPod:
 
     def is_protected(self, now: datetime, release: Version) -> bool:
         """Whether its annotation keeps its node from disruption: `true`, or a duration that goes on."""
-        value = self.annotations.get(DO_NOT_DISRUPT)
-        if value is None or value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
-            return value == "true"
-        number = seconds(value)
-        if number is None or number <= 0:
-            return False
-        return self.started is None or (now - self.started).total_seconds() < number
+        return is_protected(self.annotations, self.started, now, release)
 
     def protected_until(self) -> datetime | None:
         """Return when its annotation ends. None for `true`, and where its start is not known."""
@@ -111,12 +106,12 @@ class ClusterPod:
 
     @property
     def tolerates_disruption(self) -> bool:
-        """Whether it tolerates the taint of nodes that are being removed, and so is not evicted."""
+        """Whether the pod tolerates the taint of nodes that are being removed, and so is not evicted."""
         stated = (_read_toleration(item) for item in mappings(self.spec.get("tolerations")))
         return any(toleration.tolerates(*DISRUPTED) for toleration in stated)
 
     def is_evictable(self, now: datetime, release: Version) -> bool:
-        """Whether Karpenter asks for its eviction."""
+        """Whether Karpenter asks for the pod's eviction."""
         evicted = self.is_active and not self.is_static and not self.tolerates_disruption
         return evicted and not self.is_protected(now, release)
 

@@ -55,7 +55,7 @@ class Prices:
         key = id(resolution), region
         found = self._lists.get(key)
         if found is None:
-            named = ((resolution.price_in(name, region), name) for name in resolution.catalog.names)
+            named = ((resolution.prices.in_region(name, region), name) for name in resolution.catalog.names)
             known = sorted((price, name) for price, name in named if price is not None)
             below, so_far = [NONE], NONE
             types_named = {name: resolution.catalog.only(name) for _, name in known}
@@ -75,7 +75,7 @@ class Prices:
         pool = self.pool_of(state)
         if pool is None or not state.region:
             return None
-        return pool.pool.resolution.price_in(state.instance_type, state.region)
+        return pool.pool.resolution.prices.in_region(state.instance_type, state.region)
 
 
 class Comparison(NamedTuple):

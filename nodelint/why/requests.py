@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from nodelint.drift.plain_values import Plain, mapping, mappings
 from nodelint.fit.pods import POD_LEVEL, add_to, sum_containers
 from nodelint.model.quantities import ONE, billionths
-from nodelint.why.values import Plain, mapping, mappings
 
 
 def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
@@ -27,7 +27,7 @@ def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
 
 
 def _state_for_pod(total: dict[str, int], stated: Plain, unknown: list[str]) -> None:
-    """Let what the pod states for all of its containers replace what they add up to."""
+    """Replace the sums of the containers by what the pod states for all of them."""
     if not stated:
         return
     requests = _amounts(stated.get("requests"), unknown)

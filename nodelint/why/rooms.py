@@ -74,7 +74,7 @@ class FilledRooms:
         self.most: dict[tuple[int, int, int], dict[str, int]] = {}
 
     def take(self, node: NodeState, requests: Mapping[str, int]) -> None:
-        """Let a node have less."""
+        """Subtract requests from the room of a node."""
         free = dict(self.free.get(id(node)) or node.free)
         for resource, amount in requests.items():
             free[resource] = free.get(resource, 0) - amount

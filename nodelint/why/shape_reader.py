@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from nodelint.base.budget import RUN
+from nodelint.drift.plain_values import Plain, mapping, mappings, text
 from nodelint.fit.pods import pod_of
 from nodelint.fit.volumes import Volumes
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
@@ -16,7 +17,6 @@ from nodelint.why.constraints import read_constraints
 from nodelint.why.pods import ClusterPod
 from nodelint.why.requests import read_requests
 from nodelint.why.shapes import NodeDemand, Shape
-from nodelint.why.values import Plain, mapping, mappings, text
 
 _ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runtimeClassName")
 

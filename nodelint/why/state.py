@@ -10,6 +10,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.plain_values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE
@@ -18,7 +19,6 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
-from nodelint.why.values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -135,7 +135,7 @@ class NodeState:
 
     @cached_property
     def is_deleting(self) -> bool:
-        """Whether node or NodeClaim are being deleted, or Karpenter has begun to replace it."""
+        """Whether the node or its NodeClaim is being deleted, or Karpenter has begun to replace the node."""
         if any(mapping(o, "metadata").get("deletionTimestamp") is not None for o in (self.node, self.claim)):
             return True
         return self.is_queued or is_true(self.claim or {}, "InstanceTerminating")

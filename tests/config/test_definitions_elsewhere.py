@@ -114,5 +114,5 @@ def test_folders_around_a_repository_say_nothing(nodelint: Run, tmp_path: Path) 
         done = nodelint("check", "--select", "duplicate-name", "--format", "json", path, cwd=home)
         found = [(Path(f["path"]).parent.name, f["message"]) for f in json.loads(done.stdout)["findings"]]
         assert found == [
-            ("k8s", "`../gitops` makes NodePool `apps`, too, with another spec: the one applied last wins")
+            ("k8s", "`../gitops` also creates NodePool `apps`, with another spec: the one applied last wins")
         ]

@@ -111,7 +111,7 @@ def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(re
     done = nodelint("check", ".", cwd=repo)
     output = " ".join(done.stdout.split())
     assert "the AWSNodeTemplate batch that it names is not among the files" in output
-    assert "suggestion: convert this object alone" in output
+    assert "suggestion: convert only this object" in output
     assert "fixable" not in output
 
 

@@ -221,7 +221,7 @@ def test_a_release_that_nobody_states_supports_nothing(
     (here / "pool.yaml").write_text(nodepool())
     args = ("check", ".", "--select", "unsupported-kubernetes")
     assert "unsupported-kubernetes" not in nodelint(*args).stdout
-    assert "from 1.26 on, the cluster runs 1.21" in nodelint(*args, "--karpenter-version", "1.15.1").stdout
+    assert "from 1.26 on, but the cluster runs 1.21" in nodelint(*args, "--karpenter-version", "1.15.1").stdout
 
 
 PROVISIONER = """\
@@ -258,6 +258,8 @@ def test_a_policy_of_v1beta1_has_its_own_name(check: Check) -> None:
     assert result.finding.help is not None and "WhenEmptyOrUnderutilized" not in result.finding.help
 
 
+IRSA_MODULE = "terraform-aws-modules/iam/aws//modules/iam-role-for-service-accounts-eks"
+IRSA = f'module "x" {{\n  source = "{IRSA_MODULE}"\n  attach_karpenter_controller_policy = true\n}}\n'
 EKS_MODULE, ADD_ONS = "terraform-aws-modules/eks/aws//modules/karpenter", "aws-ia/eks-blueprints-addons/aws"
 
 
@@ -426,7 +428,8 @@ POLICY = """\
 resource "aws_iam_policy" "karpenter" {
   policy = jsonencode({ Statement = [{ Effect = "Allow", Resource = "*", Action = [
     "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:Describe*", "ec2:RunInstances",
-    "iam:PassRole",
+    "ec2:TerminateInstances", "ec2:DeleteLaunchTemplate", "eks:DescribeCluster", "pricing:GetProducts",
+    "ssm:GetParameter", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile", "iam:PassRole",
   ] }] })
 }
 """
@@ -436,13 +439,19 @@ PROFILES = ("CreateInstanceProfile", "AddRoleToInstanceProfile", "GetInstancePro
 @pytest.mark.parametrize(
     ("change", "more", "profile", "expected"),
     [
-        ("", "", False, "`iam:CreateInstanceProfile` and 3 more, which a class with `role` needs"),
+        ("", "", False, "`iam:GetInstanceProfile` and 3 more: the EC2NodeClass is never ready"),
         ('"iam:CreateInstanceProfile", "iam:*InstanceProfile", ', "", False, None),
         ('"iam:GetInstanceProfile", "iam:Tag*", ', "", False, "`iam:CreateInstanceProfile` and 1 more"),
-        ("", "\n".join(f'# karpenter "iam:{name}"' for name in PROFILES), False, None),
+        ("", f"x = [{{ actions = {json.dumps([f'iam:{name}' for name in PROFILES])} }}]  # karpenter", False, None),
+        ("", 'x = [{ actions = concat(["s3:*"], var.more) }]  # karpenter', False, None),
         ("", "# karpenter arn:aws:iam::aws:policy/AdministratorAccess", False, None),
-        ("", '# karpenter\nactions = ["*"]', False, None),
-        ("", "# karpenter\nattach_karpenter_controller_policy = true", False, None),
+        ("", '# karpenter\nx = [{ actions = ["*"] }]', False, None),
+        (
+            "",
+            IRSA,
+            False,
+            None,
+        ),
         ("", f'module "karpenter" {{\n  source = "{EKS_MODULE}"\n}}\n', False, None),
         ("", "", True, None),
     ],
@@ -465,9 +474,8 @@ def test_a_policy_without_images_launches_nothing(here: Path) -> None:
     (here / "class.yaml").write_text(nodeclass().replace("  role: ", "  instanceProfile: "))
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
     [finding] = json.loads(run.stdout)["findings"]
-    assert (
-        finding["message"]
-        == "no policy grants `ec2:DescribeImages` and 2 more, which Karpenter needs: no node is launched"
+    assert finding["message"].startswith(
+        "no policy grants `ec2:DescribeImages` and 3 more: the EC2NodeClass is never"
     )
 
 

@@ -21,7 +21,8 @@ from nodelint.ec2.questions import (
 from nodelint.ec2.snapshot import Question, Region, Reply
 from nodelint.karpenter.images import alias_version_behind
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.manifest import Alias, EC2NodeClass
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Alias
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from tests.karpenter.test_images import node_class, v
 

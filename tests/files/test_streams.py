@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.files import discover
+from nodelint.files import contents, discover
 from nodelint.files.discover import Discovery
 from nodelint.text import Source
 from nodelint.text.yaml import yaml_stream
@@ -110,7 +110,7 @@ def test_what_is_about_others_is_searched_once_and_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = copied = 0
-    is_marked, go_on = yaml_stream._holds_keyword, yaml_stream._Parts._go_on
+    is_marked, go_on = yaml_stream.bytes_hold_keyword, yaml_stream._Parts._go_on
 
     def search(data: bytes) -> bool:
         nonlocal searched
@@ -122,7 +122,7 @@ def test_what_is_about_others_is_searched_once_and_not_copied(
         copied += parts._size
         go_on(parts, left, take)
 
-    monkeypatch.setattr(yaml_stream, "_holds_keyword", search)
+    monkeypatch.setattr(yaml_stream, "bytes_hold_keyword", search)
     monkeypatch.setattr(yaml_stream._Parts, "_go_on", copy)
     path = tmp_path / "stream.yaml"
     others = f"---\n{OTHER.replace('é', 'e')}" * 1000
@@ -138,7 +138,7 @@ def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) 
     path = tmp_path / "stream.yaml"
     with path.open("wb") as file:
         file.write(f"---\n{POOL}---\n# ".encode())
-        file.seek(discover._LARGEST)
+        file.seek(contents._LARGEST)
         file.write(f"\n---\n{POOL}".encode())
     before = path.stat()
     select = ("--select", "unknown-value")
@@ -150,7 +150,7 @@ def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) 
 
 
 def test_other_long_files_are_refused_where_they_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discover, "_LARGEST", 1 << 21)
+    monkeypatch.setattr(contents, "_LARGEST", 1 << 21)
     (tmp_path / "ours.json").write_bytes(b"karpenter" + b" " * (1 << 22))
     (tmp_path / "other.json").write_bytes(b" " * (1 << 22))
     (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 19))

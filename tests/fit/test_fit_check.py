@@ -79,7 +79,7 @@ def test_what_may_be_for_nodes_of_others_is_only_mentioned(
     (here / "web.yaml").write_text(pod(expected))
     (finding,) = findings_of(nodelint)
     assert finding["severity"] == severity
-    assert ("unless nodes of others" in finding["note"]) == (severity == "info")
+    assert ("unless nodes outside of Karpenter" in finding["note"]) == (severity == "info")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_durations_are_read_from_1_12_on(here: Path, nodelint: Run) -> None:
 def test_a_label_that_no_pool_has_is_named_and_no_pool_blamed(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: batch, tier: front}"))
     (finding,) = findings_of(nodelint)
-    assert finding["message"] == "no NodePool takes its pods; none has the label `tier`"
+    assert finding["message"] == "no NodePool accepts its pods; none has the label `tier`"
 
 
 BUFFER = """apiVersion: autoscaling.x-k8s.io/v1beta1
@@ -255,17 +255,17 @@ REF = "podTemplateRef: {name: spare}"
     ("old", "new", "gate", "expected"),
     [
         ("", "", "true", []),
-        ("batch}", "web}", "true", ["no NodePool takes the pods of `PodTemplate/spare`"]),
+        ("batch}", "web}", "true", ["no NodePool accepts the pods of `PodTemplate/spare`"]),
         ("batch}", "web}", "false", []),
         ("  replicas: 2\n", "", "false", ["`podTemplateRef` without `replicas` or `limits`"]),
         (REF, f"{REF}\n  scalableRef: {{kind: Deployment, name: web}}", "false", ["both `podTemplateRef` and"]),
         (REF, f"{REF}\n  percentage: 20", "true", ["`percentage` has no effect with `podTemplateRef`"]),
-        (f"  {REF}\n", "", "true", ["the buffer names neither `podTemplateRef` nor `scalableRef`"]),
+        (f"  {REF}\n", "", "true", ["the buffer has neither `podTemplateRef` nor `scalableRef`"]),
         (f"  {REF}\n", "", "false", []),
         (REF, "scalableRef: {kind: Rollout, name: web}", "true", ["no `scalableRef` of kind `Rollout`"]),
         (REF, "scalableRef: {kind: Deployment, name: web, apiGroup: batch}", "true", ["of group `batch`"]),
         (f"replicas: 2\n  {REF}", "scalableRef: {kind: Deployment, name: web}", "true", ["the buffer is empty"]),
-        ("v1beta1", "v1alpha1", "true", ["serves v1beta1 alone"]),
+        ("v1beta1", "v1alpha1", "true", ["serves only v1beta1"]),
         ("v1beta1", "v1alpha1", "false", []),
     ],
 )
@@ -361,5 +361,5 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
     report = json.loads(nodelint("check", ".", "--format", "json").stdout)
     found = [finding for finding in report["findings"] if finding["rule"] == "gpu-image-gap"]
     assert [finding["related"][1]["message"] for finding in found] == [
-        "asks for GPUs, and no pool with a driver takes it"
+        "asks for GPUs, and no pool with a driver accepts it"
     ] * has_match

@@ -56,7 +56,7 @@ def packed(tree: Tree, counts: dict[str, int]) -> list[tuple[str, str | None, in
         if not workload.is_daemon and (pod := pod_of(workload)) is not None
     ]
     found = Packer({id(pool): tree.daemon_groups(pool, None) for pool in tree.pools}).pack(groups)
-    cheapest = [node.pool.resolution.cheapest_type(node.types) for node in found.nodes]
+    cheapest = [node.pool.resolution.prices.cheapest_type(node.types) for node in found.nodes]
     return sorted(
         (str(node.pool.name), price[1] if price else None, node.pods)
         for node, price in zip(found.nodes, cheapest, strict=True)

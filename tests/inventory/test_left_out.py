@@ -223,7 +223,7 @@ LIMITS = {
         inventory/unread_inputs.py:_LARGEST plan/unread_files.py:_LARGEST
         inventory/unread_forms.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
-        model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
+        model/validity.py:_MOST files/contents.py:_LARGEST files/safe_read.py:LARGEST
         text/source.py:LARGEST_DOCUMENT text/yaml/aliases.py:MOST_COPIES text/yaml/compose.py:DEEPEST
         text/yaml/lenient_yaml.py:_MOST_REPAIRS text/yaml/yaml_stream.py:LONGEST
         text/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT

@@ -282,7 +282,7 @@ def test_a_type_that_no_pool_uses_may_not_be_offered(check: Callable[..., Report
     assert report.results == ()
     reasons = [skip.reason for skip in report.skipped]
     assert any("feature gate NodeClassCEL" in reason for reason in reasons)
-    assert any("whether the region offers the type is not known" in reason for reason in reasons)
+    assert any("does not know whether the region offers the type" in reason for reason in reasons)
 
 
 def test_placeholders_are_not_judged(check: Callable[..., Report]) -> None:

@@ -549,7 +549,7 @@ def test_a_pool_and_its_class_of_another_region_are_not_judged(judge: Judge, req
     report = judge(text, *names)
     assert not report.results
     assert sorted(str(s.rule) for s in report.skipped) == names
-    assert {s.reason for s in report.skipped} == {"the zones are of another region than the facts (`us-east-1`)"}
+    assert {s.reason for s in report.skipped} == {"the zones are in another region than the facts (`us-east-1`)"}
     assert not judge(text, "zone-without-subnet").results
 
 
@@ -563,13 +563,13 @@ def test_a_class_that_one_of_two_pools_uses_in_the_region_is_judged(judge: Judge
 def test_zone_ids_of_another_region_are_not_judged(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE_ID} In [usw2-az1]"), "zone-without-subnet")
     assert not report.results
-    assert [s.reason for s in report.skipped] == ["the zones are of another region than the facts"]
+    assert [s.reason for s in report.skipped] == ["the zones are in another region than the facts"]
 
 
 def test_a_zone_of_another_region_beside_others_is_skipped(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a, us-west-2a]"), "zone-without-subnet")
     assert not report.results
-    assert [s.reason for s in report.skipped] == ["`us-west-2a` is a zone of another region than the facts"]
+    assert [s.reason for s in report.skipped] == ["`us-west-2a` is a zone in another region than the facts"]
 
 
 @pytest.mark.parametrize(
@@ -578,7 +578,7 @@ def test_a_zone_of_another_region_beside_others_is_skipped(judge: Judge) -> None
         (
             pool(f"{ZONE} In [us-east-1f]"),
             None,
-            "the class of the NodePool, and so its subnets, is not among the files",
+            "no file contains the class of the NodePool, so its subnets are not known",
         ),
         (with_class(f"{ZONE} In [us-east-1f]", node_class=ec2_class("{id: '${A}'}")), None, "contains a placeholder"),
     ],

@@ -113,12 +113,13 @@ def requirements(*keys: str) -> str:
         (
             "NodePool",
             requirements("topology.kubernetes.io/zone us-east-1a"),
-            "`requirements` drops `kubernetes.io/arch`, `karpenter.sh/capacity-type` and 1 more of the base",
+            "`requirements` removes `kubernetes.io/arch`, `karpenter.sh/capacity-type` and 1 more of the base",
         ),
         (
             "NodePool",
             requirements("kubernetes.io/arch arm64"),
-            "`requirements` drops `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the base",
+            "`requirements` removes `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the "
+            "base",
         ),
         # Who repeats an entry knows that the list is replaced.
         ("NodePool", requirements("kubernetes.io/arch amd64"), None),
@@ -128,7 +129,7 @@ def requirements(*keys: str) -> str:
         (
             "EC2NodeClass",
             "  securityGroupSelectorTerms: [{id: sg-0123456789abcdef0}]\n",
-            "`securityGroupSelectorTerms` drops `tags: {karpenter.sh/discovery: main}` and `extra` of the base",
+            "`securityGroupSelectorTerms` removes `tags: {karpenter.sh/discovery: main}` and `extra` of the base",
         ),
         ("EC2NodeClass", "  amiSelectorTerms: [{alias: al2023@v20250501}]\n", None),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nodelint.karpenter.resolve.resolution import adjust_price
+from nodelint.karpenter.resolve.pool_prices import adjust_price
 from nodelint.lint.engine import Report
 from nodelint.model.documents import left_out, objects
 from nodelint.text import Source
@@ -153,11 +153,11 @@ ARM = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
         (FAMILY % "m5", None, None),
         (FAMILY % "m5, m99", "m99", "no instance type has instance-family `m99`"),
         (FAMILY % "m99", "m99", "no instance type has instance-family `m99`"),
-        (f"{FAMILY % 'm5'}, {ARM}", "a", "no instance type of 2 NodePools here meets all"),
+        (f"{FAMILY % 'm5'}, {ARM}", "a", "no instance type of 2 NodePools meets all"),
         (POOL % "red", None, None),
-        (POOL % "green", POOL % "green", "no NodePool here is named so"),
+        (POOL % "green", POOL % "green", "no NodePool has this name"),
         (TEAM % "red", None, None),
-        (TEAM % "green", TEAM % "green", "no NodePool here has such a label `team`"),
+        (TEAM % "green", TEAM % "green", "no NodePool has this value of the label `team`"),
         ("{key: owner, operator: NotIn, values: [x]}", None, None),
         ("{key: owner, operator: In, values: ['${OWNER}']}", None, None),
     ],

@@ -487,21 +487,21 @@ def test_malformed_lines_do_not_raise() -> None:
 
 def test_loose_match_takes_images_whose_labels_the_pool_leaves_open() -> None:
     found = run(alias="bottlerocket@latest", version="1.3.8")
-    assert found.loose == (0, 1, 2, 3)
-    assert found.ambiguous == found.launchable
-    assert run(alias="bottlerocket@latest", version="1.4.0").loose == ()
-    assert not run(alias="bottlerocket@latest", version="1.4.0").ambiguous
+    assert found.image_mixups.possible == (0, 1, 2, 3)
+    assert found.image_mixups.types == found.launchable
+    assert run(alias="bottlerocket@latest", version="1.4.0").image_mixups.possible == ()
+    assert not run(alias="bottlerocket@latest", version="1.4.0").image_mixups.types
 
 
 def test_requirements_that_make_the_match_unique() -> None:
     lines = [line(ARCH, "In", "amd64"), line(GPU, "DoesNotExist")]
     found = run(*lines, alias="bottlerocket@latest", version="1.3.8")
-    assert len(found.loose) == 1
-    assert not found.ambiguous
+    assert len(found.image_mixups.possible) == 1
+    assert not found.image_mixups.types
     # AL2023 has an image for Neuron besides.
     found = run(*lines, alias="al2023@latest", version="1.3.8")
-    assert len(found.loose) == 2
-    assert found.requirements_for(found.image_of["m5.large"]) == [(ACCELERATOR, "DoesNotExist", ())]
+    assert len(found.image_mixups.possible) == 2
+    assert found.image_mixups.requirements_for(found.image_of["m5.large"]) == [(ACCELERATOR, "DoesNotExist", ())]
 
 
 @pytest.mark.parametrize(
@@ -519,10 +519,10 @@ def test_requirements_that_make_the_match_unique() -> None:
 )
 def test_what_is_asked_for_besides_leaves_one_image(alias: str, name: str) -> None:
     found = run(alias=alias, version="1.3.8")
-    requested = found.requirements_for(found.image_of[name])
+    requested = found.image_mixups.requirements_for(found.image_of[name])
     assert requested
     again = run(*(line(*value[:2], *value[2]) for value in requested), alias=alias, version="1.3.8")
-    assert again.loose == (found.image_of[name],)
+    assert again.image_mixups.possible == (found.image_of[name],)
     assert image(again, name) == image(found, name)
 
 
@@ -540,7 +540,7 @@ def test_the_one_image_of_al2_for_gpus_and_accelerators(
         alias="al2@latest",
         version="1.3.8",
     )
-    assert found.requirements_for(2) == requested
+    assert found.image_mixups.requirements_for(2) == requested
 
 
 WEIRD: list[Any] = [None, 5, "x", True, [], {}, [5], ["x"], [{}], [None], {"a": 1}, "${X}", [["x"]]]
@@ -620,3 +620,15 @@ def test_pools_that_ask_the_same_of_other_classes_are_no_less_their_own(lines: l
         alone.append(effects(kind))
     assert [effects(kind) for kind in KINDS_OF_CLASS] == alone
     assert [effects(kind) for kind in reversed(KINDS_OF_CLASS)] == alone[::-1]
+
+
+def test_deprecated_names_of_a_resolution_lead_to_its_parts() -> None:
+    found = run(alias="bottlerocket@latest", version="1.3.0")
+    former = {name: getattr(found, name) for name in ("price_region", "loose", "ambiguous")}
+    assert former == {
+        "price_region": found.prices.region,
+        "loose": found.image_mixups.possible,
+        "ambiguous": found.image_mixups.types,
+    }
+    with pytest.raises(AttributeError, match="a resolution has no `prizes`"):
+        _ = found.prizes  # type: ignore[attr-defined]

@@ -64,20 +64,20 @@ def marked_findings(text: str) -> list[tuple[str, str, str]]:
 )
 def test_base64_is_no_user_data(family: str, data: str) -> None:
     encoded = b64encode(data.encode()).decode()
-    messages = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
+    messages = ("user-data-family", encoded, "the userData is base64: it must be plain text")
     text = class_with_data(family, encoded)
     assert (marked_findings(text) == [messages]) == (not data.startswith("# a note"))
     if "\n" not in data[:-1] or data.startswith("# a note"):
         return
     (way,) = judge(text).results[0].finding.suggestions
-    assert way.name == "write what it decodes to"
+    assert way.name == "write the decoded text"
     assert data.splitlines()[0] in apply(text, way.edits) and encoded not in apply(text, way.edits)
 
 
 @pytest.mark.parametrize("data", ["'{{ .Values.script | b64enc }}'", '"${base64encode(local.script)}"'])
 def test_a_function_makes_base64(data: str) -> None:
     text = CLASS.replace("ALIAS", FAMILIES["al2023"]) + f"  userData: {data}\n"
-    assert marked_findings(text) == [("user-data-family", data, "the userData is base64: it has to be plain text")]
+    assert marked_findings(text) == [("user-data-family", data, "the userData is base64: it must be plain text")]
     assert marked_findings(text.replace(" | b64enc", "").replace("base64encode(local.script)", "local.script")) == []
 
 
@@ -153,14 +153,14 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             NODECONFIG + "  cluster: {name: main}\n",
             "overridden-user-data",
             "cluster",
-            "what userData says of the cluster is overwritten",
+            "Karpenter overwrites the cluster settings in userData",
         ),
         (
             "bottlerocket",
             '[settings.kubernetes]\napi-server = "${url}"\ncluster-name = "main"\n',
             "overridden-user-data",
             "api-server",
-            "what userData says of the cluster is overwritten",
+            "Karpenter overwrites the cluster settings in userData",
         ),
         (
             "al2",
@@ -460,7 +460,7 @@ def test_the_images_tell_the_family_that_a_placeholder_leaves_open(family: str |
     ("release", "kubelet", "call", "severity", "message"),
     [
         (NEWEST, "", "main", "warning", "pods may land on the node"),
-        (NEWEST, "  kubelet: {maxPods: 9}\n", "main", "error", "the settings of spec.kubelet never act"),
+        (NEWEST, "  kubelet: {maxPods: 9}\n", "main", "error", "the settings of spec.kubelet have no effect"),
         (Version(1, 2, 1), "", "main", "error", "Karpenter 1.2.1 never registers a node"),
         (Version(1, 2, 2), "", "main", "warning", "pods may land"),
         (
@@ -468,7 +468,7 @@ def test_the_images_tell_the_family_that_a_placeholder_leaves_open(family: str |
             "",
             "main --kubelet-extra-args '--register-with-taints=karpenter.sh/unregistered:NoExecute'",
             "warning",
-            "what this call sets is what acts",
+            "the node uses the options of this call",
         ),
     ],
 )

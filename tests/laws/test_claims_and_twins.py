@@ -122,7 +122,7 @@ CLAIMS = [
     ),
     Claim(
         "overlapping-pools",
-        "because of its name",
+        "share",
         f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
         f"{M5}---\n{C5}---\n{nodeclass()}",
     ),
@@ -139,7 +139,7 @@ CLAIMS = [
         nodeclass(net="tags: {'aws:eks:cluster-name': main}"),
     ),
     Claim("flex-preference", "values are a set", pair(f"{FAMILY}[c7i-flex, c7i]"), pair(f"{FAMILY}[c7i, c7i-flex]")),
-    Claim("retired-type", "any more", pair(f"{FAMILY}[p3]"), pair(f"{FAMILY}[g6]")),
+    Claim("retired-type", "no longer offer", pair(f"{FAMILY}[p3]"), pair(f"{FAMILY}[g6]")),
     Claim(
         "auto-mode-label",
         "is not a label of EKS Auto Mode",
@@ -167,12 +167,12 @@ CLAIMS = [
     ),
     Claim(
         "ended-family",
-        "images of `AL2` get no patches",
+        "images of `AL2` get no more patches",
         nodeclass("amiFamily: AL2", ami="tags: {team: a}"),
         nodeclass("amiFamily: AL2", ami="name: ubuntu-eks/k8s_1.30/images/*, owner: '099720109477'"),
     ),
     Claim(
-        "hidden-kubelet-setting", "is not read by Karpenter", config("kubeReserved"), config("evictionSoft"), "1.9.1"
+        "hidden-kubelet-setting", "Karpenter does not read", config("kubeReserved"), config("evictionSoft"), "1.9.1"
     ),
     Claim(
         "unused-reservation",
@@ -189,7 +189,7 @@ CLAIMS = [
     ),
     Claim(
         "untrusted-image-owner",
-        "is no account",
+        "is not an account",
         nodeclass(*OWN, ami="name: golden-*, owner: '*'"),
         nodeclass(*OWN, ami="tags: {golden: 'true'}"),
     ),
@@ -201,7 +201,7 @@ CLAIMS = [
     ),
     Claim(
         "budget-without-effect",
-        "never happens here",
+        "never happens in this NodePool",
         disruption("{nodes: 20%}, {nodes: '2', reasons: [Underutilized]}"),
         disruption("{nodes: 20%}, {nodes: '2', reasons: [Empty]}"),
     ),
@@ -220,19 +220,19 @@ CLAIMS = [
     ),
     Claim(
         "bound-in-another-unit",
-        "counts MiB",
+        "is in MiB",
         bound("karpenter.k8s.aws/instance-memory", "Gt", "16"),
         bound("karpenter.k8s.aws/instance-memory", "Gt", "16383"),
     ),
     Claim(
         "bound-in-another-unit",
-        "counts Mbit/s",
+        "is in Mbit/s",
         bound("karpenter.k8s.aws/instance-network-bandwidth", "Gt", "25"),
         bound("karpenter.k8s.aws/instance-network-bandwidth", "Gt", "24999"),
     ),
     Claim(
         "accelerators-beside-cpus",
-        "without a taint",
+        "have no taint",
         pair(f"{CATEGORY}[m, g]"),
         pair(f"{CATEGORY}[m, g]", of_template=GPU_TAINT),
     ),
@@ -258,19 +258,19 @@ CLAIMS = [
     ),
     Claim(
         "instance-store-without-disks",
-        "does not reach nodes of Windows",
+        "does not pass `RAID0` to Windows nodes",
         pair(f"{FAMILY}[m5d]", "instanceStorePolicy: RAID0", ami=WINDOWS),
         pair(f"{FAMILY}[m5d]", "instanceStorePolicy: RAID0"),
     ),
     Claim(
         "instance-store-without-disks",
-        "does not reach nodes of family Custom",
+        "does not pass `RAID0` to nodes of family Custom",
         pair(f"{FAMILY}[m5d]", "amiFamily: Custom", "instanceStorePolicy: RAID0", ami="id: ami-0123456789abcdef0"),
         pair(f"{FAMILY}[m5d]", *OWN, "instanceStorePolicy: RAID0", ami="id: ami-0123456789abcdef0"),
     ),
     Claim(
         "broad-selector",
-        "are tagged for `green`, and subnets for `blue`",
+        "by the tag of `green`, and subnets by the tag of `blue`",
         nodeclass(net="tags: {karpenter.sh/discovery: blue}")
         .replace("blue}", "green}")
         .replace("green}", "blue}", 1),
@@ -278,7 +278,7 @@ CLAIMS = [
     ),
     Claim(
         "bound-in-another-unit",
-        "instance-gpu-memory counts MiB",
+        "instance-gpu-memory is in MiB",
         bound("karpenter.k8s.aws/instance-gpu-memory", "Gt", "16"),
         bound("karpenter.k8s.aws/instance-gpu-memory", "Gt", "16000"),
     ),
@@ -296,7 +296,7 @@ CLAIMS = [
     ),
     Claim(
         "blocking-budget",
-        "and only empty ones are consolidated",
+        "and consolidates only empty nodes",
         pool("disruption: {consolidateAfter: 5m, budgets: [{nodes: '0', reasons: [Drifted, Underutilized]}]}"),
         pool("disruption: {consolidateAfter: 5m, budgets: [{nodes: '0', reasons: [Underutilized]}]}"),
     ),
@@ -317,7 +317,7 @@ CLAIMS = [
     ),
     Claim(
         "soft-eviction-below-hard",
-        "never acts",
+        "reaches evictionHard",
         nodeclass(SOFT.format("500Mi", "200Mi", GRACE)),
         nodeclass(SOFT.format("200Mi", "500Mi", GRACE)),
     ),
@@ -371,7 +371,7 @@ CLAIMS = [
     ),
     Claim(
         "root-volume-device",
-        "is a second disk",
+        "adds a second disk",
         nodeclass(SECOND.format("/dev/sda1")),
         nodeclass(SECOND.format("/dev/xvda")),
     ),
@@ -383,19 +383,19 @@ CLAIMS = [
     ),
     Claim(
         "login-in-user-data",
-        "root without a password",
+        "root rights without a password",
         script("echo 'ops ALL=(ALL) NOPASSWD:ALL' > /etc/sudoers.d/ops"),
         script("visudo -c"),
     ),
     Claim(
         "untainted-windows",
-        "without a taint",
+        "have no taint",
         pair(OS, ami=WINDOWS),
         pair(OS, ami=WINDOWS, of_template="taints: [{key: os, value: windows, effect: NoSchedule}]"),
     ),
     Claim(
         "short-grace-period",
-        "after `3m` of a drain",
+        "after a drain of `3m`",
         pool(of_template="terminationGracePeriod: 3m"),
         pool(of_template="terminationGracePeriod: 24h"),
     ),
@@ -407,13 +407,13 @@ CLAIMS = [
     ),
     Claim(
         "unknown-label",
-        "may be on-demand",
+        "can be on-demand",
         pool(requirements=(f"{NODE_GROUP}[SPOT]",)),
         pool(requirements=(f"{NODE_GROUP}[SPOT]", f"{CAPACITY}[spot]")),
     ),
     Claim(
         "comment-against-value",
-        "`100`, the value `16`",
+        "`100`, but the value is `16`",
         pool("limits: {cpu: 16} # limit to 100 CPU cores"),
         pool("limits: {cpu: 100} # limit to 100 CPU cores"),
     ),

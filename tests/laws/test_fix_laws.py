@@ -114,7 +114,7 @@ def _too_small(pool: NodePool, context: Context) -> bool:
 
 
 CAUSES: dict[str, Cause] = {
-    "undiscovered-memory": lambda pool, context: bool(context.resolution(pool).ambiguous),
+    "undiscovered-memory": lambda pool, context: bool(context.resolution(pool).image_mixups.types),
     "gpu-image-gap": lambda pool, context: any(g.kind == "variant" for g in context.resolution(pool).unlaunchable),
     "image-arch-mismatch": lambda pool, context: any(g.kind == "arch" for g in context.resolution(pool).unlaunchable),
     "too-few-values": lambda pool, context: not all(value.met for value in context.resolution(pool).min_values),

@@ -15,7 +15,7 @@ import pytest
 
 from nodelint.lint import autofix, fix_trials
 from nodelint.lint.engine import LintRequest, lint
-from nodelint.lint.fix_trials import Mark, count_said, name_of
+from nodelint.lint.fix_trials import FindingKey, count_reported, name_of
 from nodelint.lint.proven_fixes import Prover
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
@@ -93,7 +93,7 @@ def mutated(text: str, random: Random) -> str:
     return "".join(lines)
 
 
-def find_new(text: str, target: Target, unsafe: bool) -> tuple[int, set[Mark]]:
+def find_new(text: str, target: Target, unsafe: bool) -> tuple[int, set[FindingKey]]:
     """How many fixes a run makes of a text, and what is said afterwards that was neither said nor named before."""
     inventory = read_example(text)
     request = LintRequest(target, RULES)
@@ -102,7 +102,7 @@ def find_new(text: str, target: Target, unsafe: bool) -> tuple[int, set[Mark]]:
     done = autofix.fix(inventory.files, request, unsafe=unsafe, report=before, prove=prover)
     if not done.applied:
         return 0, set()
-    known, now = count_said(before), count_said(done.report)
+    known, now = count_reported(before), count_reported(done.report)
     here = {name_of(obj) for source in inventory.sources for obj in objects(source, foreign=True, more=True)}
     new = {mark for mark, count in now.items() if count > known[mark] and mark[1] in here}
     return len(done.applied), new - prover.following

@@ -27,7 +27,7 @@ from nodelint.files.gate import gate
 from nodelint.laws.rule_laws import cases
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import Report
-from nodelint.lint.fix_trials import Mark, Name, count_said, name_of
+from nodelint.lint.fix_trials import FindingKey, Name, count_reported, name_of
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.documents import objects
 from nodelint.model.releases import Version
@@ -98,9 +98,9 @@ def try_tree(folder: Path, files: Files, unsafe: bool, release: str = "") -> tup
     again = read(folder, release)
     after = judge_of(1, again.inventory)(again.inventory.files, again.request)
     breaks = [*list_lost(shown, done, unsafe), *list_unread(ready, again)]
-    known, now = count_said(before), count_said(after)
+    known, now = count_reported(before), count_reported(after)
     here = {name_of(obj) for source in ready.inventory.sources for obj in objects(source, foreign=True, more=True)}
-    following: set[Mark] = prover.following if unsafe else set()
+    following: set[FindingKey] = prover.following if unsafe else set()
     new = {m for m, count in now.items() if count > known[m] and m[1] in here} - following
     breaks += [f"new: {mark} after {sorted({r.rule.name for r in done.applied})}" for mark in sorted(new)]
     breaks += list_staying(before, done, after)

@@ -183,14 +183,14 @@ def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: 
     pools = pool("a", weight=10, of="x") + pool("b", of="z")
     report = check(f"{pools}{of_web}---\n{other}", select=["shadowed-pool"])
     assert [r.finding.message.partition(":")[0] for r in report.results] == (
-        ["this pool is never used"] if shadowed else []
+        ["Karpenter never uses this pool"] if shadowed else []
     )
 
 
 def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
     (result,) = check(pool("spot") + pool("on-demand"), select=["overlapping-pools"]).results
     assert result.finding.message.startswith("`spot` and `on-demand` share ")
-    assert result.finding.message.endswith("have no weight: Karpenter picks `spot` because of its name")
+    assert result.finding.message.endswith("have no weight: Karpenter tries `spot` first because of its name")
     assert result.object is not None
     assert result.object.name == "on-demand"
 
@@ -198,7 +198,8 @@ def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
 def test_a_fallback_is_told_by_its_name(check: Check) -> None:
     report = check(pool("fallback", weight=20, limits=True) + pool("general", weight=10), select=["shadowed-pool"])
     assert [r.finding.message for r in report.results] == [
-        "`fallback` (weight 20 against 10) is named a fallback but is tried first, with 967 types in common"
+        "`fallback` (weight 20 against 10) is named a fallback, but Karpenter tries it first, with 967 types in "
+        "common"
     ]
 
 

@@ -19,7 +19,7 @@ from nodelint.inventory import Inventory
 from nodelint.lint import autofix, broken_fixes
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.fix_trials import Trials, count_said
+from nodelint.lint.fix_trials import Trials, count_reported
 from nodelint.lint.proven_fixes import Prover
 from nodelint.model.finding import Edit, Finding
 from nodelint.plan import PlanOptions, Side, make
@@ -352,7 +352,7 @@ def test_what_is_offered_makes_no_finding(name: str, example: Example) -> None:
     request = LintRequest(target_of(example), RULES)
     prover = Prover(request, build_example, find_moved).begin(inventory)
     report = prover(inventory.files, lint(inventory.files, request, built=inventory.built))
-    known = count_said(report)
+    known = count_reported(report)
     for rule, edits in each_alone(report):
         groups = {id(edit.source): edit.source for edit in edits}
         new = [
@@ -361,7 +361,7 @@ def test_what_is_offered_makes_no_finding(name: str, example: Example) -> None:
             else s
             for s in inventory.files
         ]
-        now = count_said(judge_example(new, request))
+        now = count_reported(judge_example(new, request))
         names = {mark[1] for mark in known}
         more = {mark: count for mark, count in now.items() if count > known[mark] and mark[1] in names}
         assert not more, (rule, more)

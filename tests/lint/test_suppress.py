@@ -61,8 +61,14 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
             "# nodelint: ignore[unknown-feild]",
             "there is no rule `unknown-feild`, did you mean `unknown-field`?",
         ),
-        ("# nodelint: ignore", "no rule named, so nothing is suppressed: write `# nodelint: ignore[rule] reason`"),
-        ("# nodelint: ignore[unknown-field]", "nothing to suppress: `unknown-field` finds nothing here"),
+        (
+            "# nodelint: ignore",
+            "this comment names no rule, so it suppresses nothing: write `# nodelint: ignore[rule] reason`",
+        ),
+        (
+            "# nodelint: ignore[unknown-field]",
+            "this comment suppresses nothing: `unknown-field` reports nothing at this place",
+        ),
     ],
 )
 def test_a_comment_that_silences_nothing_is_reported(check: Check, comment: str, message: str) -> None:

@@ -132,8 +132,8 @@ def test_a_chart_that_states_a_newer_release_is_said_too(nodelint: Run, tmp_path
 def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pair.yaml").write_text(PAIR, encoding="utf-8")
     judged = ("check", "--kubernetes-version", "1.37", "--select", "unsupported-kubernetes", "pair.yaml")
-    assert "Kubernetes to" in nodelint(*judged, "--karpenter-version", "1.14.3").stdout
-    assert "Kubernetes to" not in nodelint(*judged, "--karpenter-version", AFTER).stdout
+    assert "Kubernetes up to" in nodelint(*judged, "--karpenter-version", "1.14.3").stdout
+    assert "Kubernetes up to" not in nodelint(*judged, "--karpenter-version", AFTER).stdout
     assert route(NEWEST, target("next"), None).new is None
     flags = ("upgrade", "--from", "1.14.1", "--to", AFTER, "pair.yaml")
     assert f"what {AFTER} supports is not known here" in " ".join(nodelint(*flags).stdout.split())

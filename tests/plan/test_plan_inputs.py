@@ -107,6 +107,24 @@ GENERATORS
 """
 
 
+APPLICATION_SET_OF_FOLDERS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: nodes, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{clusters: {selector: {matchLabels: {env: prod}}}}]
+  template:
+    metadata: {name: 'nodes-{{.name}}'}
+    spec:
+      project: default
+      destination: {name: '{{.name}}'}
+      source:
+        repoURL: https://example.com/x.git
+        path: '{{.name}}'
+"""
+
+
 def application_set(generators: str, helm: str) -> str:
     return HELM_APPLICATION.replace("GENERATORS", generators).replace("HELM", helm)
 
@@ -306,6 +324,50 @@ TREES: dict[str, Tree] = {
         },
         (("live/prod/terragrunt.hcl", '"a"', '"b"'),),
         (("live/prod/terragrunt.hcl", "x = 1", "x = 2"),),
+    ),
+    "terragrunt: a file of values": Tree(
+        {
+            "modules/k/main.tf": 'variable "team" {}\n'
+            + heredoc("pool", POOL)
+            + heredoc("class", class_of(tags="team: ${var.team}")),
+            "live/account.yaml": "team: a\nregion: eu-west-1\n",
+            "live/prod/terragrunt.hcl": 'terraform {\n  source = "../../modules/k"\n}\ninputs = '
+            'merge(yamldecode(file(find_in_parent_folders("account.yaml"))), {})\n',
+        },
+        (("live/account.yaml", "team: a", "team: b"),),
+        (("live/account.yaml", "eu-west-1", "eu-west-2"),),
+    ),
+    "terragrunt: a module elsewhere, by an included file": Tree(
+        {
+            "_env/nodes.hcl": 'locals {\n  url = "git::https://example.com/m.git//karpenter-nodes"\n  x = 1\n}\n'
+            'terraform {\n  source = "${local.url}?ref=v1"\n}\ninputs = {\n  team = "a"\n}\n',
+            "live/prod/terragrunt.hcl": 'include "env" {\n  path = "../../_env/nodes.hcl"\n}\n'
+            'inputs = {\n  pools = ["web"]\n}\n',
+        },
+        (
+            ("_env/nodes.hcl", "ref=v1", "ref=v2"),
+            ("_env/nodes.hcl", '"a"', '"b"'),
+            ("live/prod/terragrunt.hcl", "web", "api"),
+        ),
+        (("_env/nodes.hcl", "x = 1", "x = 2"),),
+    ),
+    "chart: its own version": Tree(
+        chart(alias="al2023@{{ .Chart.AppVersion }}") | {"chart/Chart.yaml": f"{CHART}appVersion: v20260618\n"},
+        (("chart/Chart.yaml", *NEWER),),
+        (("chart/Chart.yaml", "version: 0.1.0", "version: 0.2.0"),),
+    ),
+    "chart: whether the chart around has it": Tree(
+        {
+            "up/Chart.yaml": CHART.replace("nodes", "up")
+            + "dependencies:\n  - {name: nodes, version: 0.1.0, condition: use.nodes, repository: 'file://../chart'}\n",
+            "up/values.yaml": "use:\n  nodes: true\n  other: true\n",
+            **chart(),
+        },
+        (("up/values.yaml", "nodes: true", "nodes: false"), ("up/Chart.yaml", "use.nodes", "use.other")),
+        (
+            ("up/values.yaml", "other: true", "other: false"),
+            ("up/Chart.yaml", "version: 0.1.0, c", "version: 0.2.0, c"),
+        ),
     ),
     "chart: its own values": Tree(
         chart(values=f"alias: {ALIAS}\nother: 1\n"),

@@ -18,7 +18,7 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
-from nodelint.plan.twins import match_twins
+from nodelint.plan.unchanged_objects import match_unchanged
 from nodelint.rule.classification import PROFILES
 from nodelint.rule.definition import load_bundled
 from nodelint.rule.examples import examples
@@ -37,7 +37,7 @@ def read_variants() -> list[Texts]:
         for example in examples(rule.page):
             objs = [*objects(Source.from_text("a.yaml", example.text), foreign=True, more=True)]
             names = tuple((obj.kind, obj.name) for obj in objs)
-            if objs and match_twins(side([example.text], "a"), side([example.text], "b")) is not None:
+            if objs and match_unchanged(side([example.text], "a"), side([example.text], "b")) is not None:
                 found.setdefault(names, {})[example.text] = None
     return [tuple(texts) for texts in found.values()]
 
@@ -57,7 +57,7 @@ def report_content(report: Report) -> object:
 def judge_both(old: Sequence[str], new: Sequence[str]) -> tuple[Report, Report]:
     """What is said of the old side after the new one, and what is said of it alone."""
     was, now = side(old, "old"), side(new, "new")
-    twins = match_twins(was, now)
+    twins = match_unchanged(was, now)
     assert twins is not None
     memory = ResultCaches()
     lint(now[0].files, REQUEST, memory=memory)
@@ -81,7 +81,7 @@ def changes(draw: st.DrawFn) -> tuple[list[str], list[str]]:
 @settings(max_examples=10)
 @given(changes())
 def test_the_old_side_is_judged_as_it_would_be_alone(change: tuple[list[str], list[str]]) -> None:
-    if match_twins(side(change[0], "old"), side(change[1], "new")) is not None:
+    if match_unchanged(side(change[0], "old"), side(change[1], "new")) is not None:
         carried, alone = judge_both(*change)
         assert report_content(carried) == report_content(alone)
 
@@ -114,7 +114,7 @@ def test_what_is_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     texts.append(nodeclass())
     was, now = side(texts, "old"), side([texts[0].replace("amd64", "arm64"), *texts[1:]], "new")
-    twins, memory = match_twins(was, now), ResultCaches()
+    twins, memory = match_unchanged(was, now), ResultCaches()
     assert twins is not None and len(twins) == 20
     lint(now[0].files, REQUEST, memory=memory)
     first = judged
@@ -134,8 +134,8 @@ def test_what_is_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_sides_that_differ_otherwise_are_judged_apart(old: list[str], new: list[str]) -> None:
-    assert match_twins(side(old, "old"), side(new, "new")) is None
-    assert match_twins(side(new, "old"), side(old, "new")) is None
+    assert match_unchanged(side(old, "old"), side(new, "new")) is None
+    assert match_unchanged(side(new, "old"), side(old, "new")) is None
 
 
 def dump(node: Node | None) -> object:

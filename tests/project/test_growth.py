@@ -32,14 +32,14 @@ from nodelint.edits import line_diff
 from nodelint.files.discover import discover
 from nodelint.fit import tree as tree_module
 from nodelint.fit import verdict
+from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.tree import Tree
-from nodelint.fit.verdict import PoolVerdict
 from nodelint.forms.terraform import filled_texts
 from nodelint.inventory import Inventory, build, read_inventory
-from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.karpenter.resolve.offering_view import Supply
+from nodelint.karpenter.resolve.pool_prices import PoolPrices
 from nodelint.karpenter.value_spelling import ValueSpelling
 from nodelint.lint import judging, suppression_filter
 from nodelint.lint.autofix import fix
@@ -823,16 +823,18 @@ def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatc
     resolution = Context([its_pool], TARGET).resolution(its_pool)
     twin = resolution.with_overlays((), {resolution.catalog.names_in(resolution.candidates)[0]: ("0.00001",)}, {}, ())
     requested = []
-    price_in = Resolution.price_in
+    in_region = PoolPrices.in_region
     monkeypatch.setattr(
-        Resolution, "price_in", lambda self, name, region: requested.append(name) or price_in(self, name, region)
+        PoolPrices, "in_region", lambda self, name, region: requested.append(name) or in_region(self, name, region)
     )
     for _ in range(10):
         assert len(resolution.cheapest(5)) >= 5
         assert len(twin.cheapest(1)) == 1, "an overlay changes what is cheapest"
     assert len(requested) <= len(twin.catalog.names)
-    prices = {name: price for price, name in twin.list_prices(twin.candidates)}
-    assert prices == {name: price_in(twin, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)}
+    prices = {name: price for price, name in twin.prices.list_prices(twin.candidates)}
+    assert prices == {
+        name: in_region(twin.prices, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)
+    }
 
 
 def test_the_cheapest_type_is_found_without_a_look_at_all_prices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -850,14 +852,14 @@ def test_the_cheapest_type_is_found_without_a_look_at_all_prices(monkeypatch: py
         return meet(left, right)
 
     for entry in (resolution, twin, resolution):
-        assert entry.cheapest_type(entry.catalog.types_of([])) is None
+        assert entry.prices.cheapest_type(entry.catalog.types_of([])) is None
         for start in range(0, len(names), 90):
             types = entry.catalog.types_of(names[start : start + 60])
-            priced = [(price, name) for price, name in entry.list_prices(types) if price is not None]
+            priced = [(price, name) for price, name in entry.prices.list_prices(types) if price is not None]
             looks = 0
             with monkeypatch.context() as patched:
                 patched.setattr(TypeSet, "__and__", count)
-                assert entry.cheapest_type(types) == min(priced, default=None)
+                assert entry.prices.cheapest_type(types) == min(priced, default=None)
             assert looks < 90
 
 

@@ -218,7 +218,7 @@ CLASS_OF_RESERVATIONS = nodeclass("capacityReservationSelectorTerms: [{tags: {a:
 def test_reserved_capacity_comes_first_where_the_class_selects_some(check: Check) -> None:
     for text, first in ((nodeclass(), ""), (CLASS_OF_RESERVATIONS, "reserved, then ")):
         (result,) = check(nodepool(), text, select=["no-capacity-type"], karpenter="1.6.0").results
-        assert f": {first}spot is tried before on-demand" in result.message
+        assert f": Karpenter tries {first}spot before on-demand" in result.message
 
 
 @pytest.mark.parametrize("values", [("required", "optional"), ("optional", "required")])

@@ -256,6 +256,41 @@ STATED = {
         """,
         ["1.2.3 addons.tf:5 karpenter"],
     ),
+    "addons-default.tf": (
+        """\
+        module "addons" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          version          = "1.16.2"
+          enable_karpenter = true
+          karpenter        = { namespace = "kube-system" }
+        }
+        module "newest" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          version          = "~> 1.16"
+          enable_karpenter = true
+          karpenter = {
+            repository_username = "x"
+          }
+        }
+        module "tag" {
+          source           = "github.com/aws-ia/terraform-aws-eks-blueprints-addons?ref=v1.10.1"
+          enable_karpenter = var.on
+        }
+        module "off" {
+          source           = "aws-ia/eks-blueprints-addons/aws"
+          enable_karpenter = false
+        }
+        """,
+        [
+            "0.35.0 addons-default.tf:2 the default of module.addons, version 1.16.2",
+            "0.37.0 addons-default.tf:8 the default of module.newest, version 1.16",
+            "0.32.1 addons-default.tf:16 the default of module.tag, version 1.10.1",
+        ],
+    ),
+    "tilde.tf": (
+        'resource "helm_release" "k" {\n  chart = "karpenter"\n  version = "~> 1.6"\n}\n',
+        ["1.6 tilde.tf:3 a helm_release"],
+    ),
     "module.tf": (
         'module "eks" {\n  source            = "./eks"\n  karpenter_version = "1.2.4"\n}\n',
         ["1.2.4 module.tf:3 module.eks"],
@@ -769,7 +804,10 @@ def test_objects_that_only_older_releases_serve_are_judged_as_what_they_become(t
         done.stdout
     )
     assert "  note: Karpenter 0.27.5, which k.yaml:2 states, still serves it;" in done.stdout
-    assert "pool.yaml:9:15: warning[narrow-spot]: spot capacity only, of 1 instance type" in by_place(done.stdout)
+    assert (
+        "pool.yaml:9:15: warning[narrow-spot]: the NodePool allows only spot capacity of 1 instance type"
+        in by_place(done.stdout)
+    )
     assert (
         f"Target of 2 objects: Karpenter {NEWEST}; k.yaml:2 (the HelmRelease) states 0.27.5, which is older than"
         " nodelint knows: they are judged as converted to v1.\n" in done.stdout
@@ -797,7 +835,7 @@ def test_a_release_that_serves_an_old_api_is_no_error(tmp_path: Path, nodelint: 
     write(tmp_path, {"class.yaml": OLD_CLASS, "k.yaml": helm_release("1.0.8")})
     done = nodelint("check")
     assert done.returncode == 0
-    assert "info[removed-api]: `karpenter.k8s.aws/v1beta1` ends with Karpenter 1.0: 1.1" in done.stdout
+    assert "info[removed-api]: Karpenter 1.0 is the last release with `karpenter.k8s.aws/v1beta1`: 1.1" in done.stdout
     write(tmp_path, {"k.yaml": helm_release("1.1.0")})
     assert "error[removed-api]" in nodelint("check").stdout
 

@@ -236,3 +236,20 @@ def test_an_id_of_documentation_in_a_heredoc(nodelint: Run, tmp_path: Path) -> N
     text = f'resource "kubectl_manifest" "a" {{\n  yaml_body = <<-YAML\n{body}  YAML\n}}\n'
     write_files(tmp_path, {"main.tf": text})
     assert [finding["rule"] for finding in check(nodelint)["findings"]] == ["placeholder-left"]
+
+
+@pytest.mark.parametrize("folder", ["modules/karpenter", "karpenter"])
+@pytest.mark.parametrize("name", ["chart", "karpenter_version"])
+def test_a_default_that_each_root_overrides_states_nothing(
+    nodelint: Run, tmp_path: Path, folder: str, name: str
+) -> None:
+    call = f'module "k" {{\n  source = "../{folder}"\n  {name} = "1.%s.0"\n}}\n'
+    roots = {f"{root}/main.tf": call % minor for root, minor in (("dev", 9), ("prod", 5))}
+    module = terraform(f"var.{name}", f'variable "{name}" {{\n  default = "1.0.0"\n}}\n')
+    files = {**roots, f"{folder}/main.tf": module, f"{folder}/pool.yaml": POOL_V1}
+    write_files(tmp_path, files)
+    (target,) = check(nodelint)["summary"]["targets"]
+    assert sorted(item["version"] for item in target["evidence"]) == ["1.5.0", "1.9.0"]
+    (tmp_path / "dev" / "main.tf").write_text(f'module "k" {{\n  source = "../{folder}"\n}}\n', encoding="utf-8")
+    (target,) = check(nodelint)["summary"]["targets"]
+    assert "1.0.0" in {item["version"] for item in target["evidence"]}

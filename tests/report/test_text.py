@@ -26,7 +26,7 @@ from nodelint.model.finding import Also, Edit, Finding, Span
 from nodelint.model.releases import NEWEST
 from nodelint.report.grouping import entries
 from nodelint.report.snippet import Underline, excerpt
-from nodelint.report.style import PLAIN, TextStyle, cells, wrapped
+from nodelint.report.style import PLAIN, TextStyle, cells, wrap
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
@@ -229,7 +229,7 @@ def test_a_fix_in_another_file_names_it() -> None:
 
 @given(st.text("ab 日́", max_size=300), st.integers(30, 90))
 def test_wrapped_lines_fit_the_terminal_and_lose_no_word(words: str, width: int) -> None:
-    lines = wrapped(words, width, "> ", "  ")
+    lines = wrap(words, width, "> ", "  ")
     assert " ".join(lines).split()[1:] == words.split() or not words.split()
     assert all(cells(line) <= width or " " not in line[2:] for line in lines)
 

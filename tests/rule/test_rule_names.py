@@ -41,12 +41,12 @@ def test_no_name_is_that_of_two_rules(rules: dict[str, Rule]) -> None:
 def test_a_comment_with_the_old_name_silences_the_rule_and_is_told_the_new_one(rules: dict[str, Rule]) -> None:
     assert [name for name, _ in rule_messages(POOL, rules)] == [NEW]
     commented = POOL.replace(TAINTED, f"      # nodelint: ignore[{OLD}] on purpose\n{TAINTED}")
-    message = f"the rule `{OLD}` is named `{NEW}` today; the old name goes on working"
+    message = f"the rule `{OLD}` has the new name `{NEW}`; the old name still works"
     assert rule_messages(commented, rules) == [("unused-suppression", message)]
     idle = nodepool().replace("  template:", f"  template: # nodelint: ignore[{OLD}]")
     assert [message for _, message in rule_messages(idle, rules)] == [
         message,
-        f"nothing to suppress: `{OLD}` finds nothing here",
+        f"this comment suppresses nothing: `{OLD}` reports nothing at this place",
     ]
 
 
@@ -56,7 +56,7 @@ def test_flags_take_the_old_name_and_say_the_new_one(nodelint: Run, here: Path, 
     done = nodelint("check", flag, OLD, "--format", "json", cwd=here)
     names = {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
     assert (NEW in names) == (flag == "--select")
-    assert f"the rule `{OLD}` is named `{NEW}` today" in done.stderr
+    assert f"the rule `{OLD}` has the new name `{NEW}`" in done.stderr
 
 
 def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
     (here / "nodelint.yaml").write_text(f"per-path-ignores: {{pool.yaml: [{OLD}]}}\n", encoding="utf-8")
     done = nodelint("check", "--format", "json", cwd=here)
     assert NEW not in {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
-    assert f"is named `{NEW}`" in done.stderr
+    assert f"has the new name `{NEW}`" in done.stderr
 
 
 def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path, rules: dict[str, Rule]) -> None:
@@ -88,7 +88,7 @@ def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path,
 def test_the_page_of_an_old_name_is_the_new_ones(nodelint: Run) -> None:
     done = nodelint("rule", OLD)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, NEW)
-    assert f"the rule `{OLD}` is named `{NEW}` today" in done.stderr
+    assert f"the rule `{OLD}` has the new name `{NEW}`" in done.stderr
 
 
 OWN = '''"""A pool with more requirements than wanted.
@@ -191,8 +191,8 @@ def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Pat
     (here / "class.yaml").write_text(nodeclass(f"blockDeviceMappings: [{mapped}]"), encoding="utf-8")
     (here / "nodelint.yaml").write_text(f"rules: {{default-volume-of-gpus: {{gib: {gib}}}}}\n", encoding="utf-8")
     done = nodelint("check", "--select", "small-volume", cwd=here)
-    assert ("are soon full" in done.stdout) is has_match
-    assert "the rule `default-volume-of-gpus` is named `small-volume` today" in done.stderr
+    assert ("is soon full" in done.stdout) is has_match
+    assert "the rule `default-volume-of-gpus` has the new name `small-volume`" in done.stderr
 
 
 def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:

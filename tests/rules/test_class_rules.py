@@ -92,7 +92,7 @@ def test_a_data_volume_smaller_than_its_image_is_not_offered(
 def test_a_release_that_leaves_local_disks_of_bottlerocket_alone(check: Callable[..., Report]) -> None:
     text = CLASS.replace("AMI", BOTTLEROCKET) + volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
     (result,) = check(text, karpenter="1.0.8", select=["root-volume-device"]).results
-    assert result.finding.message.startswith("only `/dev/xvda` is mapped")
+    assert result.finding.message.startswith("the class maps only `/dev/xvda`")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_an_image_by_id_is_not_told_to_follow_a_family_that_ended(
 ) -> None:
     text = CLASS.replace("AMI", "{id: ami-0123456789abcdef0}") + f"  amiFamily: {family}\n"
     (result,) = check(text, select=["image-by-id"]).results
-    assert result.finding.help == f"an alias holds in every region: `alias: {alias}`"
+    assert result.finding.help == f"an alias works in every region: `alias: {alias}`"
 
 
 @pytest.mark.parametrize(

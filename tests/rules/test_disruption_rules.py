@@ -46,7 +46,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0` nodes applies at all times: no node is replaced for drift or consolidation",
+                    "a budget of `0` nodes applies at all times: Karpenter replaces no node for drift or "
+                    "consolidation",
                 )
             ],
         ),
@@ -55,7 +56,7 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0%` nodes applies at all times: no node is replaced for drift",
+                    "a budget of `0%` nodes applies at all times: Karpenter replaces no node for drift",
                 )
             ],
         ),
@@ -64,8 +65,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0%` nodes applies at all times: no node is replaced for drift, "
-                    "and only empty ones are consolidated",
+                    "a budget of `0%` nodes applies at all times: Karpenter replaces no node for drift "
+                    "and consolidates only empty nodes",
                 )
             ],
         ),
@@ -74,8 +75,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "a budget of `0` nodes applies at all times: no node is replaced for drift, "
-                    "and no empty one is removed",
+                    "a budget of `0` nodes applies at all times: Karpenter replaces no node for drift, "
+                    "and removes no empty node",
                 )
             ],
         ),
@@ -84,7 +85,8 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "blocking-budget",
-                    "the budgets allow no disruption at any time of the week: no node is ever replaced for drift",
+                    "the budgets allow no disruption at any time of the week: Karpenter never replaces a node for "
+                    "drift",
                 )
             ],
         ),
@@ -93,17 +95,18 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [
                 (
                     "budget-gap",
-                    "for 128 of 168 hours a week no budget limits disruption: all nodes may be replaced at once",
+                    "for 128 of 168 hours a week no budget limits disruption: Karpenter may replace all nodes at "
+                    "once",
                 )
             ],
         ),
         (
             [{"nodes": '"5"', "reasons": "[Underutilized]"}],
-            [("budget-gap", "no budget ever limits drift: all nodes may be replaced at once")],
+            [("budget-gap", "no budget ever limits drift: Karpenter may replace all nodes at once")],
         ),
         (
             [{"nodes": '"5"', "reasons": "[Drifted]"}],
-            [("budget-gap", "no budget ever limits consolidation: all nodes may be replaced at once")],
+            [("budget-gap", "no budget ever limits consolidation: Karpenter may replace all nodes at once")],
         ),
         ([{"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}], []),
         # refused: the entry has to become whole first
@@ -120,7 +123,7 @@ def test_budgets_as_they_act_over_a_week(
 def test_a_window_that_was_meant_as_a_permission(check: Check) -> None:
     (result,) = check(pool({**WEEKDAYS, "nodes": '"20%"'}), select=["budget-gap"]).results
     assert str(result.finding.note).startswith("a budget with a schedule restricts only while its window is open")
-    assert 'write a budget of `nodes: "0"` for the time outside of it' in str(result.finding.help)
+    assert 'write a budget of `nodes: "0"` for all other times' in str(result.finding.help)
 
 
 @pytest.mark.parametrize(("after", "count"), [("10s", 1), ("11s", 0), ("1m", 0)])
@@ -131,7 +134,7 @@ def test_defaults_alone_are_no_finding(check: Check, after: str, count: int) -> 
 
 def test_nodes_that_expire_at_once(check: Check) -> None:
     (result,) = check(pool(expire="0s"), select=["node-churn"]).results
-    assert result.severity == "warning" and "as soon as it is there" in result.finding.message
+    assert result.severity == "warning" and "as soon as it starts" in result.finding.message
 
 
 DEVICES = "key: karpenter.k8s.aws/instance-family, operator: In, values: [{family}]"
@@ -299,10 +302,10 @@ def test_nodes_of_auto_mode_that_never_expire_are_never_reached(check: Check) ->
 @pytest.mark.parametrize(
     ("schedule", "duration", "expected"),
     [
-        ("0 9-17 * * mon-fri", "8h", "in force Mon-Fri 09:00-01:00 UTC"),
-        ("*/30 9 * * mon", "45m", "in force Mon 09:00-10:15 UTC"),
-        ("* * * * *", "5m", "in force at all times"),
-        ("@hourly", "2h", "in force at all times"),
+        ("0 9-17 * * mon-fri", "8h", "active Mon-Fri 09:00-01:00 UTC"),
+        ("*/30 9 * * mon", "45m", "active Mon 09:00-10:15 UTC"),
+        ("* * * * *", "5m", "active at all times"),
+        ("@hourly", "2h", "active at all times"),
         ("@hourly", "1h", None),  # one window follows the other: meant so
         ("0 9 * * *", "24h", None),
         ("0 9,17 * * mon-fri", "8h", None),
@@ -366,9 +369,9 @@ def test_hours_that_were_thought_of_are_let_alone(check: Check, text: str) -> No
     [
         (
             "helm.sh/hook: post-install",
-            "Helm creates this NodePool at the install and never updates it: it is a hook",
+            "Helm creates this NodePool when it installs the release and never updates it: it is a hook",
         ),
-        ("helm.sh/hook: crd-install", "Helm leaves this NodePool out: it knows no hook `crd-install`"),
+        ("helm.sh/hook: crd-install", "Helm does not install this NodePool: it knows no hook `crd-install`"),
         (
             "helm.sh/hook: 'post-install, Post-Upgrade', helm.sh/hook-delete-policy: hook-succeeded",
             "Helm deletes this NodePool as soon as the hook has created it",
@@ -491,7 +494,10 @@ def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> 
         (
             "ci",
             "5m",
-            ["underutilized nodes are consolidated after `5m`: jobs of this pool (`ci`) are evicted while they run"],
+            [
+                "Karpenter consolidates underutilized nodes after `5m`: jobs of this pool (`ci`) are evicted "
+                "while they run"
+            ],
         ),
         ("ci", "1h", []),
     ],
@@ -520,7 +526,7 @@ def test_v1beta1_is_judged_by_what_it_becomes(check: Check, release: str) -> Non
     [ending] = [r for r in report.results if r.rule.name == "removed-api"]
     assert ending.severity == ("info" if release == "1.0.8" else "error")
     assert ending.finding.note == (
-        "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
+        "from 1.0 on, Karpenter drains expired nodes whatever the budgets say; before, budgets delayed expiry"
     )
 
 
@@ -653,7 +659,12 @@ def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: 
     [
         ("template", "node.alpha.kubernetes.io/ttl: '0'", "`node.alpha.kubernetes.io/ttl` gives nodes no", "unsafe"),
         ("template", "karpenter.sh/do-not-evict: 'true'", "`karpenter.sh/do-not-evict` has no effect", "unsafe"),
-        ("template", "karpenter.sh/do-not-disrupt: 'true'", "no node of the pool is ever replaced for", "unsafe"),
+        (
+            "template",
+            "karpenter.sh/do-not-disrupt: 'true'",
+            "each node gets this annotation: Karpenter never consolidates",
+            "unsafe",
+        ),
         ("template", "karpenter.sh/do-not-disrupt: 'false'", None, None),
         ("object", "karpenter.sh/do-not-disrupt: 'true'", "`karpenter.sh/do-not-disrupt` has no effect on a", "safe"),
         ("object", "node.alpha.kubernetes.io/ttl: '0'", None, None),

@@ -345,7 +345,7 @@ def test_tags_of_two_clusters(check: Check, subnets: str, groups: str, expected:
     text = nodeclass(net=f"tags: {subnets}").replace(
         f"securityGroupSelectorTerms: [{{tags: {subnets}", f"securityGroupSelectorTerms: [{{tags: {groups}"
     )
-    assert any("are tagged for" in r.finding.message for r in check(text).results) is expected
+    assert any("are selected by the tag of" in r.finding.message for r in check(text).results) is expected
 
 
 @pytest.mark.parametrize(

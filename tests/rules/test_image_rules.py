@@ -506,13 +506,13 @@ class TestGpuImageGap:
     @pytest.mark.parametrize(
         ("version", "more", "kubernetes", "names"),
         [
-            ("al2@v20240928", "", None, ["take `g5g` out of the pool", "use al2023@v20260714, which has the image"]),
-            ("al2@v20240928", "  amiFamily: AL2\n", "1.31", ["take", "use al2023@v20260714"]),
-            ("al2@v20240928", "", "1.29", ["take"]),  # no version that is known is for it
-            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    echo hello\n", None, ["take", "use al2023@"]),
-            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    /etc/eks/bootstrap.sh main\n", None, ["take"]),
-            ("al2023@v20250101", "", None, ["take", "use al2023@v20260714"]),
-            ("al2@latest", "", None, ["take", "use bottlerocket@latest"]),
+            ("al2@v20240928", "", None, ["exclude `g5g` from the pool", "use al2023@v20260714, which has the image"]),
+            ("al2@v20240928", "  amiFamily: AL2\n", "1.31", ["exclude", "use al2023@v20260714"]),
+            ("al2@v20240928", "", "1.29", ["exclude"]),  # no version that is known is for it
+            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    echo hello\n", None, ["exclude", "use al2023@"]),
+            ("al2@v20240928", "  userData: |\n    #!/bin/bash\n    /etc/eks/bootstrap.sh main\n", None, ["exclude"]),
+            ("al2023@v20250101", "", None, ["exclude", "use al2023@v20260714"]),
+            ("al2@latest", "", None, ["exclude", "use bottlerocket@latest"]),
         ],
     )
     def test_each_way_out_is_a_complete_edit(

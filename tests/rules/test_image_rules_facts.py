@@ -153,7 +153,7 @@ def test_an_id_that_is_pending_is_taken_before_1_2_2(judge: Callable[..., Judge]
     ]
     # There is nothing that the term could be pinned to.
     assert not found.report.results[0].fixable
-    assert found.hints == ["choose one that is available"]
+    assert found.hints == ["choose an available image"]
 
 
 @pytest.mark.parametrize("version", ["1.2.2", "1.3.0", "1.14.1"])
@@ -179,7 +179,7 @@ def test_an_image_that_two_terms_find_is_told_of_once_and_pinning_one_would_not_
 ) -> None:
     found = judge(OVERLAP, "[{name: 'gold-*'}, {tags: {t: c}}]", "1.1.0", select=("pending-image",))
     assert found.findings == [Row("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 uses it")]
-    assert [also.message for also in found.report.results[0].finding.also][-1] == "matches it too"
+    assert [also.message for also in found.report.results[0].finding.also][-1] == "also matches it"
     assert not found.report.results[0].fixable
     now = judge(OVERLAP, "[{name: 'gold-*'}, {name: gold-3}, {name: '*-3'}]", select=("pending-image",))
     assert now.findings == [Row("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is used instead")]
@@ -292,7 +292,7 @@ def test_images_of_one_other_account_are_likely_meant(
     assert found.findings == [Row("untrusted-image-owner", severity, expected)]
     # Whom to trust is for the user to say.
     assert not found.report.results[0].fixable
-    assert found.hints == [f'name the owner that you mean: `owner: self` or `owner: "{STRANGER}"`']
+    assert found.hints == [f'set the owner that you mean: `owner: self` or `owner: "{STRANGER}"`']
 
 
 def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None:

@@ -304,7 +304,7 @@ def test_a_class_that_no_file_defines(here: Path, rules: dict[str, Rule]) -> Non
         {"pool.yaml": POOL.replace("EC2NodeClass, name: default", "EC2NodeClass, name: gpu"), "class.yaml": CLASS},
     )
     (result,) = judged(rules).results
-    assert result.finding.message == "the files that were read define no EC2NodeClass `gpu`"
+    assert result.finding.message == "the files of this run define no EC2NodeClass `gpu`"
     assert [way.name for way in result.finding.suggestions] == ["use `default`"]
     (way,) = result.finding.suggestions
     assert [edit.text for edit in way.edits] == ["default"]
@@ -406,7 +406,7 @@ def test_what_a_conversion_writes_is_not_found_at_letters_that_it_left(check: Ca
     found = check(CHURNING, select=["node-churn"]).results
     lost = "jobs of this pool (`batch`) are evicted while they run"
     assert [(CHURNING[r.span.start : r.span.end], r.finding.message) for r in found] == [
-        ("WhenUnderutilized", f"underutilized nodes are consolidated after `0s`: {lost}"),
+        ("WhenUnderutilized", f"Karpenter consolidates underutilized nodes after `0s`: {lost}"),
         ("24h0m0s", "every node expires within `24h0m0s`, whatever the budgets allow"),
     ]
 

@@ -175,7 +175,7 @@ def test_what_lost_its_indent_goes_below_metadata(end: str, rules: dict[str, Rul
         ("karpenter.k8s.aws/v1alpha1", "AWSNodeInstanceProfile", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
         ("karpenter.sh/v1", "NodeClass", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
         ("karpenter.sh/v1", "NodePools", "NodePool of `karpenter.sh/v1`"),
-        ("karpenter.sh/v1alpha1", "NodeDisruptionBudget", "drop it"),
+        ("karpenter.sh/v1alpha1", "NodeDisruptionBudget", "remove it"),
     ],
 )
 def test_a_kind_that_no_release_had(version: str, kind: str, meant: str, rules: dict[str, Rule]) -> None:
@@ -364,7 +364,11 @@ def test_a_bracket_that_is_still_open_is_marked(rules: dict[str, Rule]) -> None:
     text = BLOCKED.replace("[m99]}", "[m99\n")
     (result,) = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(str(NEWEST))), rules)).results
     (also,) = result.finding.also
-    assert (result.rule.name, text[also.span.start :][:4], also.message) == ("yaml-syntax", "[m99", "still open here")
+    assert (result.rule.name, text[also.span.start :][:4], also.message) == (
+        "yaml-syntax",
+        "[m99",
+        "it is still open at this line",
+    )
 
 
 def test_a_spec_that_is_an_expression_is_no_fault_of_ours(rules: dict[str, Rule]) -> None:

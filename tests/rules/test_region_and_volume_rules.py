@@ -40,7 +40,10 @@ TOKYO, SEOUL = f"{ZONE}=ap-northeast-1a, ap-northeast-1c", f"{ZONE}=ap-northeast
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (pool("a", TOKYO) + pool("b", SEOUL) + node_class(), ["zones in ap-northeast-1, and NodePool `b`"]),
+        (
+            pool("a", TOKYO) + pool("b", SEOUL) + node_class(),
+            ["this NodePool has zones in ap-northeast-1, but NodePool `b`"],
+        ),
         (pool("a", TOKYO) + pool("b", TOKYO, node_class="b") + node_class() + node_class("b"), []),
         (pool("a", TOKYO) + pool("b", SEOUL, node_class="b") + node_class() + node_class("b", "other"), []),
         (pool("a", TOKYO) + pool("b", f'{ZONE}="${{ZONE}}"') + node_class(), []),

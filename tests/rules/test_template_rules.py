@@ -387,7 +387,7 @@ def test_what_is_required_is_printed_for_each_value_that_an_or_asks_for(
 ) -> None:
     chart(tmp_path, values + "\n", pool=OF_EITHER.replace("@images", images))
     done = findings(nodelint, "chart", "--select", LACKING)
-    message = "`amiSelectorTerms` is required, and missing where only `family` is set"
+    message = "`amiSelectorTerms` is required, but missing if only `family` is set"
     assert [message in line for line in done] == [True] * expected
 
 

@@ -39,7 +39,7 @@ def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[st
     ],
 )
 def test_what_a_person_was_to_replace(rules: dict[str, Rule], role: str) -> None:
-    assert left(CLASS % role, rules) == [f"placeholder not replaced: `{role}`"]
+    assert left(CLASS % role, rules) == [f"nobody replaced the placeholder `{role}`"]
 
 
 def test_what_nothing_hangs_on_or_is_stored_is_no_placeholder(rules: dict[str, Rule]) -> None:
@@ -85,7 +85,7 @@ def test_what_is_rendered_or_read_by_people_is_left_alone(rules: dict[str, Rule]
 
 def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
     text = (CLASS % "<role>").replace("main", "<cluster>")
-    assert left(text, rules) == ["placeholder not replaced: `<role>` and 1 other placeholder"]
+    assert left(text, rules) == ["nobody replaced the placeholder `<role>` and 1 other placeholder"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
 def test_ids_and_keys_of_tags(rules: dict[str, Rule], terms: str, found: list[str]) -> None:
     text = (CLASS % "main") + f"    - {{{terms}}}\n"
     text = text.replace("GroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]", "GroupSelectorTerms:")
-    assert left(text, rules) == [f"placeholder not replaced: `{value}`" for value in found]
+    assert left(text, rules) == [f"nobody replaced the placeholder `{value}`" for value in found]
 
 
 @pytest.mark.parametrize(

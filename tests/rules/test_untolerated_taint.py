@@ -60,7 +60,10 @@ def test_what_tolerates_a_taint_is_all_read_or_nothing_is_told(
     nodelint: Run, tmp_path: Path, files: dict[str, str], expected: bool
 ) -> None:
     """`Tolerates` of core's pkg/scheduling/taints.go@v1.14.1:72."""
-    assert findings_of(nodelint, tmp_path, files) == ["no workload here tolerates `team=batch:NoSchedule`"] * expected
+    assert (
+        findings_of(nodelint, tmp_path, files)
+        == ["no workload of the repository tolerates `team=batch:NoSchedule`"] * expected
+    )
 
 
 def test_a_run_about_a_part_of_a_repository_tells_nothing(nodelint: Run, tmp_path: Path) -> None:

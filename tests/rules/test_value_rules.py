@@ -643,7 +643,7 @@ def test_a_key_in_a_domain_of_karpenters_is_refused_whatever_else_is_wrong(check
 
 def test_globs_of_what_is_not_known_offline_are_not_said_to_match_nothing(check: Check) -> None:
     result = only(check(pool(f'{ZONE} In ["us-east-1*"]'), select=["wildcard-value"]))
-    assert "not known offline" in str(result.finding.help)
+    assert "offline" in str(result.finding.help)
 
 
 def test_two_pools_are_not_offered_where_one_of_them_could_launch_nothing(check: Check) -> None:
@@ -707,7 +707,7 @@ def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check:
 
 def test_a_placeholder_among_other_values_does_not_hide_a_missing_capacity_type(check: Check) -> None:
     (result,) = check(pool(f"{FAMILY} In [${{FAMILY}}]"), select=["no-capacity-type"]).results
-    assert "spot is tried before on-demand" in result.finding.message
+    assert "spot before on-demand" in result.finding.message
     assert not check(pool("${KEY} In [spot]"), select=["no-capacity-type"]).results
 
 

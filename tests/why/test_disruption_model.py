@@ -118,7 +118,9 @@ def test_the_model_knows_the_sizes_and_prices_of_its_types() -> None:
     found = read_objects(read_dump([("dump.json", kubectl_list(cluster()))]), "cluster.yaml")
     own = [o for o in found.found if isinstance(o, (NodePool, EC2NodeClass))]
     resolution = Context(own, Target(Version(1, 14, 1))).resolution(next(o for o in own if isinstance(o, NodePool)))
-    assert {name: resolution.price_in(name, "us-east-1") for name in SIZES} == {n: p for n, (_, p) in SIZES.items()}
+    assert {name: resolution.prices.in_region(name, "us-east-1") for name in SIZES} == {
+        n: p for n, (_, p) in SIZES.items()
+    }
 
 
 if __name__ == "__main__":

@@ -185,7 +185,9 @@ def matches(text: str, pattern: str, foreign: bool = True) -> bool:
 
 
 def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
-    """Return the same, asked anew: by Python's expressions where the pattern is known and the text is short."""
+    """Return whether a pattern matches a text. Python's `re` answers where the pattern is known and the text is
+    short. Raise `Unsupported` for a pattern that neither it nor the CEL package reads.
+    """
     try:
         found = python_pattern(pattern)
         if len(text) <= _SHORT and not foreign:

@@ -80,7 +80,9 @@ class ApiCall(NamedTuple):
         return OPERATIONS[self.kind]
 
     def starting(self, now: str) -> ApiCall:
-        """The same at a time (ISO 8601): from then on, spot prices are those that hold, one of each type and zone."""
+        """Return the call with a start time (ISO 8601). From then on, AWS answers the spot price that holds, one for
+        each type and zone.
+        """
         return self if self.kind != "spot-prices" else self._replace(request={**self.request, "StartTime": now})
 
     def apart(self, code: str) -> list[ApiCall]:

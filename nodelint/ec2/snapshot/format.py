@@ -345,7 +345,9 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _region_lines(region: Region) -> Iterator[str]:
-    """A region without its closing brace. The time that most answers share is written once."""
+    """Yield the lines of a region in a snapshot, without the closing brace. The time that most answers share is
+    written once.
+    """
     times = [answer.at for answer in region.answers.values()]
     at = max(times, key=lambda t: (times.count(t), t), default="") if len(set(times)) > 1 else "".join(times[:1])
     yield "{"

@@ -239,7 +239,7 @@ class Region(NamedTuple):
 
 
 def account_hash(account: str) -> str:
-    """What stands for an account in a snapshot: the beginning of a hash, for account ids are not for everyone."""
+    """Return the beginning of a hash of an account's id: a snapshot is not to hold the id."""
     from hashlib import sha256
 
     return f"sha256:{sha256(account.encode()).hexdigest()[:16]}"

@@ -15,10 +15,11 @@ from nodelint.base.budget import BudgetSpent, WorkBudget
 from nodelint.forms.argocd.git_generators import ReadFile, list_git_parameters
 from nodelint.forms.lib.gotemplate.evaluate import fill_text
 from nodelint.forms.lib.gotemplate.sprig import read_printed
-from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, Rope, Unresolved
+from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, TracedText, Unresolved
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
 from nodelint.text.limits import note_left_out, note_limit
+from nodelint.text.missing import items_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
@@ -85,6 +86,20 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
         yield {}
 
 
+def list_unread_generators(root: Node) -> Iterator[Node]:
+    """Return the generators of a set whose parameters the cluster or another service brings, and revisions of git."""
+    pending = [*items_of(root.find("spec", "generators"))]
+    while pending:
+        generator = pending.pop()
+        several = generator.find("matrix", "generators")
+        if several is not None:
+            pending += several.items
+        elif (git := generator.get("git")) is not None:
+            yield from (found for field in ("repoURL", "revision") if (found := git.get(field)) is not None)
+        elif generator.find("list", "elements") is None:
+            yield generator
+
+
 def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
     """A copy of a node with parameters in the place of the code that asks for them."""
     if node.kind == "scalar":
@@ -102,21 +117,23 @@ def _fill_scalar(node: Node, parameters: Mapping[str, Node], templates: bool) ->
     start = node.source.text.find("\n", node.start, node.end) + 1 if is_block else node.start
     text = node.source.text[start : node.end] if is_block else node.unquoted
     start += 0 if is_block else node.style in ("single", "double")
-    rope = _fill_template(text, start, node, parameters) if templates else _replace(text, start, node, parameters)
-    if rope is None:
+    traced_text = (
+        _fill_template(text, start, node, parameters) if templates else _replace(text, start, node, parameters)
+    )
+    if traced_text is None:
         return node
     if is_block:
         try:
-            return read_printed(rope)
+            return read_printed(traced_text)
         except (Unresolved, Unreadable):
             return node
-    written = str(rope)
-    values = [value for piece, value in rope.pieces if piece]
+    written = str(traced_text)
+    values = [value for piece, value in traced_text.pieces if piece]
     at = values[0] if len(values) == 1 and values[0] is not None else node
     return Node(at.source, at.start, at.end, "scalar", at.style, UNKNOWN if "{{" in written else written)
 
 
-def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> Rope:
+def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> TracedText:
     pieces: list[tuple[str, Node | None]] = []
     at = 0
     for match in re.finditer(_PARAMETER, text):
@@ -129,15 +146,15 @@ def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) 
             continue
         pieces += [(text[at : match.start()], _copied(node, start + at)), (_text_of(value), value)]
         at = match.end()
-    return Rope([*pieces, (text[at:], _copied(node, start + at))], free=True)
+    return TracedText([*pieces, (text[at:], _copied(node, start + at))], free=True)
 
 
-def _fill_template(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> Rope | None:
+def _fill_template(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> TracedText | None:
     try:
         found = fill_text(text, parse(text), dict(parameters))
     except (BadTemplate, BudgetSpent, Unresolved):
         return None
-    return Rope(
+    return TracedText(
         [(piece, value if at is None else _copied(node, start + at)) for piece, value, at in found], free=True
     )
 

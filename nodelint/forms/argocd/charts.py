@@ -36,17 +36,19 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
     """The sources of the Applications that an object is, or makes; `read_file` reads one by its absolute path."""
-    kind = root.get("kind")
-    for spec in _application_specs(root, str(kind.value), read_file) if kind is not None else ():
-        several, single = spec.get("sources"), spec.get("source")
-        yield from several.items if several is not None else ()
-        if single is not None:
-            yield single
+    for spec in list_specs(root, read_file):
+        yield from list_sources_of(spec)
 
 
-def _application_specs(root: Node, kind: str, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
+def list_sources_of(spec: Node) -> Iterator[Node]:
+    """The sources of the spec of an Application."""
+    single = spec.get("source")
+    yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
+
+
+def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
     """The specs of the Applications that an object is, or makes."""
-    spec = root.get("spec")
+    kind, spec = text_of(root.get("kind")), root.get("spec")
     if kind == "Application" and spec is not None:
         yield spec
     elif kind == "ApplicationSet":
@@ -137,5 +139,4 @@ def list_written_sources(root: Node) -> Iterator[Node]:
     is_set = text_of(root.get("kind")) == "ApplicationSet"
     spec = root.find("spec", "template", "spec") if is_set else root.get("spec")
     if spec is not None:
-        single = spec.get("source")
-        yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
+        yield from list_sources_of(spec)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
-from nodelint.forms.argocd.charts import ARGO, list_sources
+from nodelint.forms.argocd.application_sets import list_unread_generators
+from nodelint.forms.argocd.charts import ARGO, list_sources, list_sources_of, list_specs
 from nodelint.forms.interface import FormRun
-from nodelint.forms.lib.unread_inputs import UnreadInputs
+from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
-from nodelint.forms.requests import ApplyFolder, FolderUse
+from nodelint.forms.requests import ApplyFolder, FolderUse, name_repository, name_revision
 from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
@@ -69,10 +70,42 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
             continue
         tops = [str(find_top(os.path.dirname(path)) or files.top), files.top]
         for root in nodes_of(source):
-            is_one = text_of(root.get("apiVersion")).startswith(ARGO) and root.get("kind") is not None
-            for part in list_sources(root, files.read) if is_one else ():
-                folder = text_of(part.get("path"))
-                if folder:
-                    name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
-                    places = [os.path.normpath(os.path.join(top, folder.lstrip("/"))) for top in tops]
-                    yield FolderUse(name, next(filter(gate.is_folder, places), places[0]), span_of(root))
+            if text_of(root.get("apiVersion")).startswith(ARGO):
+                yield from _list_uses(root, tops, files)
+
+
+def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator[FolderUse]:
+    name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
+    generators = tuple(("generators", in_one_line(part)) for part in list_unread_generators(root))
+    for spec in list_specs(root, files.read):
+        sources = [*list_sources_of(spec)]
+        for part in sources:
+            folder = _read_text(part.get("path"))
+            if folder:
+                places = [os.path.normpath(os.path.join(top, folder.lstrip("/"))) for top in tops]
+                found = next(filter(gate.is_folder, places), places[0])
+                helm = part.get("helm")
+                of_release = (
+                    ("helm.releaseName", _read_text(helm.get("releaseName") if helm is not None else None)),
+                    ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
+                )
+                terms = (*_list_terms(spec, sources, part), *generators)
+                yield FolderUse(name, found, span_of(root), terms, of_release)
+
+
+def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tuple[str, str]]:
+    """The fields of an Application that decide what of a folder it applies, and where."""
+    for field in ("server", "name"):
+        yield f"destination.{field}", _read_text(spec.find("destination", field))
+    for part in sources:
+        if part is own or part.get("ref") is not None:
+            yield "repoURL", name_repository(_read_text(part.get("repoURL")))
+            yield "targetRevision", name_revision(_read_text(part.get("targetRevision")))
+    for field in ("directory", "plugin"):
+        found = own.get(field)
+        yield field, in_one_line(found) if found is not None else ""
+
+
+def _read_text(node: Node | None) -> str:
+    """The text of a scalar; one with a placeholder as it is written."""
+    return text_of(node) or (node.unquoted if node is not None and node.kind == "scalar" else "")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.files.safe_read import find_top
+from nodelint.forms.argocd.application_sets import list_unread_generators
 from nodelint.forms.argocd.charts import ARGO, list_sources, list_written_sources
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line
@@ -43,6 +44,8 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
         names = [item.unquoted for item in items_of(helm.get("valueFiles"))]
         label = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
         yield InputText(label, in_one_line(helm), span_of(helm))
+        for part in list_unread_generators(root):
+            yield InputText(f"{label}: generators", in_one_line(part), span_of(part))
         for name in names:
             above = home if name.startswith(("$", "/")) else chart
             files.values_files += files.list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))

@@ -75,9 +75,9 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders that Kustomizations apply."""
-    if not any("kustomize.toolkit.fluxcd.io" in source.text for source in files.by_path.values()):
+    """The folders that Kustomizations apply, and the charts that HelmReleases install."""
+    if not any(".toolkit.fluxcd.io" in source.text for source in files.by_path.values()):
         return iter(())
-    from nodelint.forms.flux import kustomizations
+    from nodelint.forms.flux import applied
 
-    return kustomizations.list_applied_folders(files)
+    return applied.list_applied_folders(files)

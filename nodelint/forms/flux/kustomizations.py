@@ -19,13 +19,12 @@ from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
-from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built, LedEdits, lead_through
-from nodelint.forms.requests import ApplyFolder, FolderUse
-from nodelint.model.finding import Edit, Withheld, span_of
+from nodelint.forms.requests import ApplyFolder
+from nodelint.model.finding import Edit, Withheld
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
@@ -59,12 +58,12 @@ class FluxKustomization(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """Its file and its name: the object is what differs from cluster to cluster."""
+        """Return the file and the name of the object: it is what differs from cluster to cluster."""
         return f"{os.path.abspath(self.node.source.path)}:{text_of(self.node.find('metadata', 'name'))}"
 
     @property
     def label(self) -> str:
-        """Its file, from the folder on that it applies."""
+        """Return the path of the object's file, from the folder on that the object applies."""
         return os.path.relpath(self.node.source.path, self.folder).replace(os.sep, "/")
 
     @property
@@ -76,7 +75,9 @@ class FluxKustomization(NamedTuple):
 def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files with ConfigMaps whose variables Kustomizations fill in; `seen` are all files that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}
-    names = {name.encode() for object_root in _list_objects(sources) for _, name in _list_config_maps(object_root)}
+    names = {
+        name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
+    }
     found = []
     for path in sorted(seen) if names else ():
         if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
@@ -152,7 +153,8 @@ def _describe_unfilled(
     return Gap(at, "overlay", reason, subject=kustomization.folder)
 
 
-def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
+def list_kustomizations(sources: Sequence[Source]) -> Iterator[Node]:
+    """Yield the Kustomizations of Flux in some files."""
     for source in sources:
         if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
             for root in nodes_of(source):
@@ -170,8 +172,8 @@ def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
 
 
 def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomization]:
-    for root in _list_objects(sources):
-        folder = _find_folder(root)
+    for root in list_kustomizations(sources):
+        folder = find_folder(root)
         if folder is None:
             continue
         values: dict[str, Node] = {}
@@ -184,7 +186,7 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
         yield FluxKustomization(root, folder, values, len(named) < count)
 
 
-def _find_folder(root: Node) -> str | None:
+def find_folder(root: Node) -> str | None:
     """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
@@ -270,7 +272,9 @@ class _FluxBack(Back):
         self.overlay: Built | None = None
 
     def _lead_values(self, after: Source) -> LedEdits | Withheld:
-        """The same change in the files: of the text itself, or of a value that is all of what changes."""
+        """Return the edits of files that make a change of the text: of the text itself, or of a value that is all
+        that changes.
+        """
         made: list[Edit] = []
         direct: list[Edit] = []
         shared = False
@@ -370,11 +374,3 @@ def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Buil
         unmatched=overlay.unmatched if overlay is not None else (),
         problems=overlay.problems if overlay is not None else (),
     )
-
-
-def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders of Kustomizations, but for those of which objects stay in the cluster."""
-    for root in _list_objects([*files.by_path.values()]):
-        prune, folder = root.find("spec", "prune"), _find_folder(root)
-        if folder is not None and (prune is None or prune.value is not False):
-            yield FolderUse(f"Kustomization {text_of(root.find('metadata', 'name'))}", folder, span_of(root))

@@ -41,13 +41,16 @@ def find_objects(values: Node, document: Document) -> Iterator[Object]:
 
 def read_beside(run: FormRun) -> None:
     """Read values, releases and templates that have a part in the templates of a run and do not name Karpenter."""
-    from nodelint.forms.helm.filled_charts import read_releases, values_beside, values_elsewhere
+    from nodelint.forms.helm.filled_charts import read_releases, read_values_in_order, values_beside, values_elsewhere
     from nodelint.forms.helm.including_templates import find_including_templates
 
     run.sources += find_including_templates(run.sources, run.seen)
     run.sources += read_releases(run.sources, run.installing, run.also)
     run.sources += values_beside(run.sources, run.seen)
-    run.sources += values_elsewhere(run.sources, run.seen)
+    run.sources += values_elsewhere(run.sources, run.seen, run.named)
+    run.sources += read_values_in_order(run.sources, run.values)
+    for source in run.sources if run.named else ():
+        source.is_named = source.path in run.named
 
 
 def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:

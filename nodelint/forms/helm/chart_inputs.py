@@ -13,15 +13,16 @@ from nodelint.forms.helm.chart_values import find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_place
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.lib.chart_places import CHART, chart_of
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.forms.lib.unread_inputs import in_one_line
-from nodelint.forms.lib.values import read, values_root
+from nodelint.forms.lib.values import nodes_of, read, values_root
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 
 _INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")
+_OF_CHART = re.compile(r"\.Chart\.([A-Z]\w*)")
 VALUES = re.compile(r"\.Values\b((?:\.[A-Za-z_]\w*)*)(?:[ \t]+((?:\"[^\"]+\"[ \t]*)+))?")
 """A field of a chart's values; of `index .Values "a" "b"` the names that follow."""
 _LOOP = re.compile(
@@ -51,6 +52,7 @@ class ChartInputs:
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
         found += self._list_definitions(node.source.path, codes)
         texts = [*codes, *(given.text for given in found)]
+        found += self._list_of_chart(node.source.path, [*codes, *(given.text for given in found)])
         loops = {tuple(loop[2].split(".")[1:]): loop[1] for text in texts if (loop := _LOOP.fullmatch(text))}
         texts = [text for text in texts if _LOOP.fullmatch(text) is None]
         paths = list(_list_paths(texts))
@@ -66,6 +68,20 @@ class ChartInputs:
     def list_existence_inputs(self, node: Node) -> list[InputText]:
         """Return nothing: the code around an object is compared as it is written."""
         return []
+
+    def _list_of_chart(self, path: str, codes: Sequence[str]) -> Iterator[InputText]:
+        """What code takes from the Chart.yaml of its chart."""
+        fields = dict.fromkeys(name for code in codes for name in _OF_CHART.findall(code))
+        folder = chart_of(path) if fields else None
+        source = None
+        if folder is not None:
+            place = os.path.join(folder, CHART)
+            source = self._files.sources.get(os.path.abspath(place)) or read(place)
+        for root in nodes_of(source) if source is not None else ():
+            for name in fields:
+                value = root.get(name[:1].lower() + name[1:])
+                if value is not None:
+                    yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
 
     def _list_files(self, path: str) -> Iterator[Node]:
         """The values in the files of a chart, for a template that none of them is filled into."""

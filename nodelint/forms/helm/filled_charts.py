@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
@@ -17,7 +17,7 @@ from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_f
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, make_built
-from nodelint.forms.lib.values import merged, nodes_of, own_roots, read
+from nodelint.forms.lib.values import merged, nodes_of, own_roots, read, values_root
 from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
@@ -45,6 +45,11 @@ def filled_charts(
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
     defaults = {path: values for path, (values, _) in charts.items()}
+    named = _list_named_releases(defaults, sources)
+    if named:
+        yield from _fill_releases(charts, files, named, each_release)
+        yield from _fill_vendored(sources, files)
+        return
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
@@ -66,12 +71,7 @@ def filled_charts(
         for path, source, root in overrides(defaults, sources)
         if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
     ]
-    for number, release in enumerate((*given, *releases)):
-        values, templates = charts[release.path]
-        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
-            made = make_built(variants, values, release.given)
-            yield made._replace(release=number, values=release.root, unread=release.unread)
-
+    yield from _fill_releases(charts, files, (*given, *releases), each_release)
     for overlaid in of_overlays:
         values, templates = charts[overlaid.path]
         filled = _fill_all(templates, values, {}, files, overlaid.root, each_release) if overlaid.given else ()
@@ -80,6 +80,31 @@ def filled_charts(
             made = made._replace(values=overlaid.root, unread=overlaid.unread)
             yield lead_through(made, overlaid.overlay)
     yield from _fill_vendored(sources, files)
+
+
+def _fill_releases(
+    charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease], each_release: bool
+) -> Iterator[Built]:
+    """The templates of charts with the values of each release."""
+    for number, release in enumerate(releases):
+        values, templates = charts[release.path]
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+            made = make_built(variants, values, release.given)
+            yield made._replace(release=number, values=release.root, unread=release.unread)
+
+
+def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Source]) -> list[ChartRelease]:
+    """Return the release of each chart with the files of --values, merged in their order as helm does."""
+    ordered = sorted((source for source in sources if source.values_order), key=lambda source: source.values_order)
+    roots = [root for source in ordered if (root := values_root(source)) is not None]
+    found = []
+    for path, values in defaults.items() if ordered else ():
+        whole = next(iter(own_roots(values)), None)
+        for root in roots:
+            whole = merged(whole, root) if whole is not None else root
+        if whole is not None:
+            found.append(ChartRelease(path, tuple(reversed(ordered)), whole))
+    return found
 
 
 def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Built]:
@@ -184,13 +209,30 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     return found
 
 
-def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
+    """Return the files of --values that are no sources yet. Each file, also one of the sources, gets its number."""
+    known = {os.path.abspath(source.path): source for source in sources}
+    found = []
+    for number, path in enumerate(paths, start=1):
+        source = known.get(os.path.abspath(path))
+        if source is None:
+            source = read(path)
+            if source is None:
+                continue
+            found.append(source)
+        nodes_of(source)
+        source.values_order = number
+    return found
+
+
+def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collection[str] = ()) -> list[Source]:
     """The files of values in other folders of charts with a template among the sources, which do not name Karpenter.
 
     `seen` are all files that were asked for. All keys of one that is taken are keys of one such chart's own values,
-    and not of those of any other chart.
+    and not of those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough:
+    `overrides` says what is wrong with the others.
     """
-    charts = [keys for values, _ in _charts(sources).values() if len(keys := _list_keys(values.text)) > 1]
+    charts = [keys for values, _ in _charts(sources).values() if (keys := _list_keys(values.text))]
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
@@ -201,7 +243,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     for path, text in texts.items():
         keys = _list_keys(text)
         fitting = [own for own in charts if keys <= own]
-        if len(keys) < 2 or len(fitting) != 1 or _is_of_chart(path) or any(keys <= other for other in others):
+        if path in named and any(keys & own for own in charts):
+            fitting = fitting[:1] or [keys]
+        if not keys or len(fitting) != 1 or _is_of_chart(path) or any(keys <= other for other in others):
             continue
         shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
         if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
@@ -212,7 +256,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 
 def _read_values(path: str) -> str:
-    """The text of a file without an object, which may hold values; else nothing."""
+    """Return the text of a file if it may hold values of a chart: no Kubernetes object stands in it. Else return an
+    empty text.
+    """
     try:
         data = gate.read_listed(path, _LARGEST)
     except OSError:

@@ -73,7 +73,7 @@ class _Nested:
             open_.append(number)
 
     def around(self, start: int, end: int) -> list[Branched]:
-        """Those that hold some characters, outermost first."""
+        """Return the branches that hold some characters, outermost first."""
         found = []
         number = bisect_right(self._starts, start) - 1
         while number >= 0:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import is_below
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import find_users, other_templates
 from nodelint.forms.helm.command_releases import read_script
@@ -100,6 +101,7 @@ class _UnreadValues:
             if user == around and outer is None:
                 continue  # these values are filled in
             yield from self._list_given(user, {*self._list_names(user, chart), "global"}, keys)
+            yield from self._list_conditions(user, chart)
             if outer is not None:
                 yield from self._list_given(outer, {*self._list_names(outer, user), "global"}, None)
 
@@ -119,16 +121,41 @@ class _UnreadValues:
 
     def _list_names(self, user: str, chart: str) -> Iterator[str]:
         """The keys under which a chart gives values to another."""
+        yield self._name_of(chart)
+        for item in self._list_dependencies(user, chart):
+            yield read_text(item.get("alias")) or read_text(item.get("name"))
+
+    def _name_of(self, chart: str) -> str:
         own = self._files.read(os.path.join(chart, CHART))
-        name = next((read_text(root.get("name")) for root in (nodes_of(own) if own is not None else ())), "")
-        yield name
-        around = self._files.read(os.path.join(os.path.abspath(user), CHART))
+        return next((read_text(root.get("name")) for root in (nodes_of(own) if own is not None else ())), "")
+
+    def _list_dependencies(self, user: str, chart: str) -> Iterator[Node]:
+        """The dependencies of a chart that are another one."""
+        around, name = self._files.read(os.path.join(os.path.abspath(user), CHART)), self._name_of(chart)
         for root in nodes_of(around) if around is not None else ():
             for item in items_of(root.get("dependencies")):
                 address = read_text(item.get("repository")).removeprefix("file://")
                 is_same = os.path.normpath(os.path.join(os.path.abspath(user), address or ".")) == chart
                 if is_same or read_text(item.get("name")) == name:
-                    yield read_text(item.get("alias")) or read_text(item.get("name"))
+                    yield item
+
+    def _list_conditions(self, user: str, chart: str) -> Iterator[InputText]:
+        """What decides whether a chart around has another in it: the condition and tags, and their values."""
+        own = os.path.join(user, "values.yaml")
+        for item in self._list_dependencies(user, chart):
+            tags, condition = item.get("tags"), item.get("condition")
+            paths = [path.strip().split(".") for path in read_text(condition).split(",") if path.strip()]
+            paths += [["tags", read_text(tag)] for tag in items_of(tags)]
+            for field in filter(None, (tags, condition)):
+                yield InputText(f"{CHART}: {read_text(item.get('name'))}", in_one_line(field), span_of(field))
+            for file in (own, *beside(own)):
+                source = self._files.read(file)
+                for root in own_roots(source) if source is not None else ():
+                    for path in paths:
+                        value = root.find(*path)
+                        if value is not None:
+                            label = f"{os.path.basename(file)}: {'.'.join(path)}"
+                            yield InputText(label, in_one_line(value), span_of(value))
 
     def _list_entries(self, path: str) -> Iterator[MappingEntry]:
         source = self._files.read(path)
@@ -160,7 +187,7 @@ class _UnreadValues:
         below = os.path.relpath(path, self._files.top).split(os.sep)
         if any(part.startswith(".") and part != ".." for part in below) or os.path.basename(path) == CHART:
             return False
-        if path.startswith(os.path.join(chart, "")):
+        if is_below(path, chart):
             return os.path.relpath(path, chart).split(os.sep)[0] not in _PASSED_OVER
         return not any(
             gate.is_file(os.path.join(self._files.top, *below[:depth], CHART)) for depth in range(1, len(below))
@@ -168,7 +195,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Of a whole file of values, the entries that the templates of a chart use; anything else as it is."""
+    """Yield the entries of a file of values that the templates of a chart use; any other text as it is."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

@@ -16,7 +16,7 @@ from nodelint.files.safe_read import repository
 from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES
 from nodelint.forms.lib.values import values_root
 from nodelint.text import Node, Source
-from nodelint.text.limits import note_more
+from nodelint.text.limits import note_left_out, note_more
 
 _FOLDERS = ("values", "env", "envs", "environment", "environments")
 """Folders of a chart for the values of each environment."""
@@ -25,7 +25,10 @@ MOST = 1000
 """Files of values that one chart is judged with."""
 
 _FEWEST_KEYS = 2
-"""Keys that a file elsewhere has to share with a chart: one, such as `karpenter`, may be anything's."""
+"""Keys that a file elsewhere has to share with a chart: one, such as `karpenter`, may be anything's.
+
+One is enough if the user names the file, or if the maps below the key have the same keys.
+"""
 
 
 def beside(values: str) -> list[str]:
@@ -75,6 +78,8 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
             ]
         root = values_root(source) if len(fitting) == 1 else None
         if root is None:
+            if source.is_named:
+                _note_unused(source, fitting, defaults)
             continue
         counts[fitting[0]] += 1
         if counts[fitting[0]] <= MOST:
@@ -85,11 +90,43 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         note_more(path, counts[chart], MOST, "files of values of one chart")
 
 
+def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, Node]) -> None:
+    """Note why a file that the command line names is not read as values of a chart, if some of its keys are those."""
+    root = values_root(source)
+    if root is None:
+        return
+    shown = os.path.relpath
+    if fitting:
+        charts = ", ".join(shown(os.path.dirname(path)) for path in fitting)
+        note_left_out(
+            source.path, f"these may be values of several charts ({charts}): name one chart, and {_BY_FLAG}"
+        )
+        return
+    for path, own in defaults.items():
+        unknown = [entry.name for entry in root.entries if entry.name and own.get(entry.name) is None]
+        shared = [entry for entry in root.entries if entry.name and _is_group(entry.value, own.get(entry.name))]
+        if unknown and shared:
+            reason = (
+                f"not read as values: {shown(path)} has no key `{unknown[0]}`; to judge the chart with this file,"
+            )
+            note_left_out(source.path, f"{reason} {_BY_FLAG}")
+            return
+
+
+_BY_FLAG = "name it by --values"
+
+
+def _is_group(value: Node, default: Node | None) -> bool:
+    return default is not None and value.kind == default.kind and value.kind != "scalar"
+
+
 def _fits(source: Source, defaults: Node) -> bool:
     """Whether all keys of a file are keys of the default values, and those of its maps share some of theirs."""
     root = values_root(source)
-    if root is None or len(root.entries) < _FEWEST_KEYS:
+    if root is None or not root.entries:
         return False
+    if len(root.entries) < _FEWEST_KEYS and not source.is_named:
+        return _is_alike(root.entries[0].value, defaults.get(root.entries[0].name or ""))
     return all(_same(entry.value, defaults.get(entry.name or "")) for entry in root.entries)
 
 
@@ -99,6 +136,15 @@ def _same(value: Node, default: Node | None) -> bool:
     if value.kind != "mapping" or default.kind != "mapping" or not default.entries:
         return True
     return any(default.get(entry.name or "") is not None for entry in value.entries)
+
+
+def _is_alike(value: Node, default: Node | None) -> bool:
+    """Whether both are lists or maps, and the keys of the first map in the one are keys of that in the other."""
+    if default is None or value.kind != default.kind or value.kind == "scalar":
+        return False
+    if value.kind == "sequence":
+        return bool(value.items and default.items) and _is_alike(value.items[0], default.items[0])
+    return len(value.entries) >= _FEWEST_KEYS and all(default.get(entry.name or "") for entry in value.entries)
 
 
 def _one_repository(path: str, other: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.text import Node, Source
 
@@ -39,3 +39,12 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     from nodelint.forms.helmfile import unread_values
 
     return unread_values.list_unread_values(chart, files)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The charts that releases install."""
+    if not any("helmfile" in path for path in files.paths):
+        return iter(())
+    from nodelint.forms.helmfile import charts
+
+    return charts.list_applied_folders(files)

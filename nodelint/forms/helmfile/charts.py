@@ -12,9 +12,12 @@ from nodelint.forms.lib.chart_values import (
     merge_layer,
     read_setting,
 )
-from nodelint.forms.requests import InstallChart
+from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.requests import FolderUse, InstallChart
+from nodelint.model.finding import span_of
 from nodelint.text import Node
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 
 HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 
@@ -52,3 +55,21 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[Va
     for key in ("inherit", "secrets", "setTemplate", "valuesTemplate", "strategicMergePatches", "jsonPatches"):
         tree.gaps.extend(filter(None, [release.get(key)]))
     return layers
+
+
+_DECIDING = ("condition", "namespace", "kubeContext", "strategicMergePatches", "jsonPatches", "transformers")
+"""Fields of a release that decide whether it is installed, where, and what becomes of its render."""
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The charts that releases of helmfiles install."""
+    for path in files.paths:
+        source = files.read(path) if HELMFILE.search(path.replace(os.sep, "/")) else None
+        for root in nodes_of(source) if source is not None and not source.may_be_template else ():
+            for release in items_of(root.get("releases")):
+                chart, installed = text_of(release.get("chart")), release.get("installed")
+                if chart and "://" not in chart and (installed is None or installed.value is not False):
+                    folder = os.path.normpath(os.path.join(os.path.dirname(path), chart))
+                    fields = ((name, release.get(name)) for name in _DECIDING)
+                    terms = tuple((name, in_one_line(found)) for name, found in fields if found is not None)
+                    yield FolderUse(f"release {text_of(release.get('name'))}", folder, span_of(release), terms)

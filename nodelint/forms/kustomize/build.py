@@ -42,13 +42,13 @@ Outcome = BuiltOverlay | Gap
 def build_overlays(
     kustomizations: Iterable[str],
     at_hand: Mapping[str, Source] | None = None,
-    marked: Collection[str] | None = None,
+    of_karpenter: Collection[str] | None = None,
     root: str | None = None,
     workloads: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Build the overlays among some files of kustomize that concern Karpenter and that no other of them takes in.
 
-    `at_hand` are sources that were read before, by absolute path: origins are nodes of these. `marked` are the
+    `at_hand` are sources that were read before, by absolute path: origins are nodes of these. `of_karpenter` are the
     absolute paths of all files with a word of Karpenter's; where it is None, the files are asked. `workloads` are
     those of files with workloads that are read too. Nothing outside the repository is read, nor outside `root` where
     there is no repository.
@@ -58,7 +58,7 @@ def build_overlays(
     for path in kustomizations:
         graph.add(os.path.dirname(os.path.abspath(path)))
     tops = graph.find_tops()
-    concerned = [folder for folder in tops if graph.concerns_karpenter(folder, marked)]
+    concerned = [folder for folder in tops if graph.concerns_karpenter(folder, of_karpenter)]
     found = [build_overlay(files, folder, root) for folder in concerned]
     graph.note_outside([folder for folder in tops if folder not in concerned])
     if workloads is not None:
@@ -86,7 +86,7 @@ def make_outcome(overlay: Overlay) -> Outcome:
     files, folder = overlay.files, overlay.folder
     shown = show_folder(folder)
     try:
-        values, also = _build_marked(overlay)
+        values, also = _build_for_karpenter(overlay)
         printed = print_objects(values, shown, also)
         _check(printed)
     except BuildError as error:
@@ -115,21 +115,23 @@ def make_outcome(overlay: Overlay) -> Outcome:
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
 
 
-def _build_marked(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
+def _build_for_karpenter(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
     """Build the overlay. Return its objects that come from files naming Karpenter, and these files' extra keywords.
 
     The keywords are one pattern, None if no file has any. Raise `BuildError` if the overlay cannot be built.
     """
     overlay.build()
-    marked = [resource for resource in overlay.resources if resource.marked]
-    patterns = dict.fromkeys(resource.home.also for resource in marked if resource.home.also is not None)
-    return [resource.value for resource in marked], "|".join(patterns) or None
+    concerned_resources = [resource for resource in overlay.resources if resource.is_of_karpenter]
+    patterns = dict.fromkeys(resource.home.also for resource in concerned_resources if resource.home.also is not None)
+    return [resource.value for resource in concerned_resources], "|".join(patterns) or None
 
 
 def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> bool:
     """Whether an overlay comes to the objects of a text with other sources at some absolute paths."""
     try:
-        values, also = _build_marked(Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home))
+        values, also = _build_for_karpenter(
+            Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home)
+        )
     except BuildError:
         return False
     found = [value for value in values if is_printed(value, also)]
@@ -250,12 +252,14 @@ class _Graph:
             note_limit(folder, _MOST_FOLDERS, "kustomizations that take in each other", 0)
         return seen
 
-    def concerns_karpenter(self, folder: str, marked: Collection[str] | None) -> bool:
+    def concerns_karpenter(self, folder: str, of_karpenter: Collection[str] | None) -> bool:
         """Whether a file that an overlay consists of has a word of Karpenter's."""
         for directory in sorted(self._reach(folder)):
             found = self._read(directory)
             paths = found[1] if found is not None else []
-            if any(path in marked if marked is not None else self._is_marked(path) for path in paths):
+            if any(
+                path in of_karpenter if of_karpenter is not None else self._is_of_karpenter(path) for path in paths
+            ):
                 return True
         return False
 
@@ -271,7 +275,7 @@ class _Graph:
                 if at is not None and "://" not in path and gate.refusal(whole) == OUTSIDE:
                     gate.notes_refusal(whole, path, at.source, at.start)
 
-    def _is_marked(self, path: str) -> bool:
+    def _is_of_karpenter(self, path: str) -> bool:
         try:
             source = self._files.read(path)
         except OSError:

@@ -14,7 +14,7 @@ from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.kustomize.resources import Resource
 from nodelint.forms.kustomize.values import YamlTree, read_json, read_object, written_text
 from nodelint.text import Document, Node, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import holds_keyword
 from nodelint.text.source import chunks
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
@@ -35,7 +35,7 @@ class Files:
         self._folders = {above for path in at_hand for above in _folders_above(path)}
 
     def with_sources(self, sources: Mapping[str, Source]) -> Files:
-        """The same files with other texts at some absolute paths."""
+        """Return these files with other texts at some absolute paths."""
         other = copy(self)
         other._sources = {**self._sources, **sources}
         other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}
@@ -89,18 +89,18 @@ class Files:
         source = self.read(path)
         found: list[Resource] = []
         roots = self.read_roots(path)
-        for root, marked in roots:
+        for root, is_of_karpenter in roots:
             value = read_object(root)
             if value.kind == "scalar" and value.value is None:
                 continue
             as_read = len(roots) == 1 and value.text("kind") == "List"
-            found += (Resource(tree, source, marked) for tree in _unfold(value, root, as_read))
+            found += (Resource(tree, source, is_of_karpenter) for tree in _unfold(value, root, as_read))
         return found
 
 
 def is_wanted(text: str, also: str | None) -> bool:
     """Whether a text has a word of Karpenter's, or matches the pattern of what its source is read for, too."""
-    return any(keyword in text for keyword in KEYWORDS) or (also is not None and re.search(also, text) is not None)
+    return holds_keyword(text) or (also is not None and re.search(also, text) is not None)
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -122,17 +122,17 @@ def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
     known = [document.root for document in source.documents if document.host is None]
     for number, (begin, end) in enumerate(spans):
         text = source.text[begin:end]
-        marked = is_wanted(text, source.also)
+        is_of_karpenter = is_wanted(text, source.also)
         root = known[number] if len(known) == len(spans) else None
         if root is not None:
-            yield root, marked
+            yield root, is_of_karpenter
             continue
         try:
             roots = compose(source, text, begin, masked=False)
         except Unreadable as error:
             at = _first_node(source, error.offset)
             raise BuildError(at, f"it cannot be read: {error.message}", fails="{{" not in text) from None
-        yield from ((root, marked) for root in roots if root is not None)
+        yield from ((root, is_of_karpenter) for root in roots if root is not None)
 
 
 def _first_node(source: Source, offset: int) -> Node:
@@ -176,8 +176,8 @@ class PatchText:
         self.at = at
 
     @property
-    def marked(self) -> bool:
-        return any(marked for _, marked in self.roots)
+    def is_of_karpenter(self) -> bool:
+        return any(is_of_karpenter for _, is_of_karpenter in self.roots)
 
     @property
     def steps(self) -> int:
@@ -214,8 +214,8 @@ def read_inline(scalar: Node) -> PatchText:
         roots = [r for b, e in chunks(text, 0) for r in compose(aside, text[b:e], b, masked=False) if r is not None]
     except Unreadable as error:
         raise BuildError(scalar, f"the patch cannot be read: {error.message}") from None
-    marked = is_wanted(text, source.also)
-    return PatchText(source, [(root, marked) for root in roots], scalar, scalar)
+    is_of_karpenter = is_wanted(text, source.also)
+    return PatchText(source, [(root, is_of_karpenter) for root in roots], scalar, scalar)
 
 
 def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
@@ -229,11 +229,15 @@ def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
     borders.append(scalar.end)
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
         text = source.text[begin:end]
-        marked = is_wanted(text, source.also)
-        yield from ((root, marked) for root in compose(source, text, begin, masked=False) if root is not None)
+        is_of_karpenter = is_wanted(text, source.also)
+        yield from (
+            (root, is_of_karpenter) for root in compose(source, text, begin, masked=False) if root is not None
+        )
 
 
 def as_documents(source: Source, roots: Sequence[Node]) -> None:
-    """Let nodes read from a text without a word of Karpenter's be documents of it, so that edits find them."""
+    """Make nodes that were read from a text without a word of Karpenter's documents of the text, so that edits find
+    them.
+    """
     if not any(document.root is not None for document in source.documents):
         source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(roots)]

@@ -37,7 +37,9 @@ class Merge:
         return self._merge(target, patch, ())
 
     def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
-        """The value of a key, None where it is to go; kustomize visits keys that the patch lacks as well."""
+        """Return the merged value of a key. None where the key is removed. kustomize visits keys that the patch lacks
+        as well.
+        """
         there = old if old is not None and not old.is_null else None
         given = new if new is not None and not new.is_null else None
         if there is None and given is None:

@@ -68,7 +68,7 @@ class Overlay(OverlayRun):
         return kustomization
 
     def _accumulate(self, kustomization: Kustomization, resources: list[Resource], above: tuple[str, ...]) -> None:
-        """Add the objects of a kustomization to others, and do to all of them what it says."""
+        """Add the objects of a kustomization to those of others, and apply its transformers to all of them."""
         try:
             self.budget.spend(_FOR_FOLDER)
             for path, at in kustomization.taken():
@@ -179,7 +179,7 @@ class Overlay(OverlayRun):
             resources.append(resource)
 
     def _transform(self, kustomization: Kustomization, resources: list[Resource]) -> None:
-        """In kustomize's order."""
+        """Apply the transformers of a kustomization to resources, in kustomize's order."""
         self.budget.spend(len(resources))
         for text, at in kustomization.texts("patchesStrategicMerge"):
             place = at or kustomization.start
@@ -235,7 +235,7 @@ class Overlay(OverlayRun):
                     self._references += [(entry, spec) for spec in (specs.items if specs is not None else [])]
 
     def _follow_names(self) -> None:
-        """Let names that refer to objects become the names that these have now."""
+        """Replace names that refer to objects by the names that the objects have now."""
         for referred, spec in self._references:
             self.budget.spend(len(self.resources))
             for resource in self.resources:

@@ -13,7 +13,7 @@ from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder
 from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 
 _LARGEST = 16 << 20
 
@@ -25,7 +25,7 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
-    outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand), workloads=workloads or None)
+    outcomes = build_overlays(kustomizations, at_hand, _FilesOfKarpenter(at_hand), workloads=workloads or None)
     built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
     unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
     return _without_met([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
@@ -42,12 +42,14 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
         return outcome.built if any(document.root for document in outcome.built.source.documents) else None
     inside = os.path.join(applied.below, "")
     within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
-    concerned = any(keyword in source.text for source in within for keyword in KEYWORDS)
+    concerned = any(holds_keyword(source.text) for source in within)
     return outcome._replace(subject=applied.below) if concerned else None
 
 
 def _without_met(built: list[Built]) -> list[Built]:
-    """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
+    """Return the built texts without warnings about a patch that meets no object in one overlay and meets one in
+    another.
+    """
     missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
     parts = [set(built_text.parts) for built_text in built]
 
@@ -61,7 +63,7 @@ def _without_met(built: list[Built]) -> list[Built]:
     ]
 
 
-class _Marked(Collection[str]):
+class _FilesOfKarpenter(Collection[str]):
     """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
 
     A file may be at hand for another reason: that it holds workloads, or values of a chart.
@@ -76,9 +78,7 @@ class _Marked(Collection[str]):
             return False
         if path not in self._known:
             source = self._at_hand.get(path)
-            self._known[path] = (
-                any(keyword in source.text for keyword in KEYWORDS) if source is not None else _holds_keyword(path)
-            )
+            self._known[path] = holds_keyword(source.text) if source is not None else _file_holds_keyword(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,9 +88,9 @@ class _Marked(Collection[str]):
         return len(self._at_hand)
 
 
-def _holds_keyword(path: str) -> bool:
+def _file_holds_keyword(path: str) -> bool:
     try:
         data = gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
-    return any(keyword.encode() in data for keyword in KEYWORDS)
+    return bytes_hold_keyword(data)

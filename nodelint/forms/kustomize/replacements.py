@@ -138,7 +138,7 @@ def _apply_to(
             continue
         if any(_rejects(resource, ids, reject) for reject in rejects):
             continue
-        resource.marked = resource.marked or (origin is not None and origin.marked)
+        resource.is_of_karpenter = resource.is_of_karpenter or (origin is not None and origin.is_of_karpenter)
         for path in listed or ["metadata.name"]:
             _copy_to(run, resource, path, value, target)
             if not path.startswith(_BESIDE_ID):

@@ -60,17 +60,17 @@ class Id(NamedTuple):
 class Resource:
     """An object of an overlay, with the names that it had before.
 
-    `home` is the file where it begins. `marked`: its text, or a patch for it, has a word of Karpenter's. `doubtful`:
-    a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the last to
-    change it, so that no other holds a part of its value.
+    `home` is the file where it begins. `is_of_karpenter`: its text, or a patch for it, has a word of Karpenter's.
+    `doubtful`: a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the
+    last to change it, so that no other holds a part of its value.
     """
 
-    __slots__ = ("_ids", "doubtful", "home", "is_json", "marked", "previous", "value")
+    __slots__ = ("_ids", "doubtful", "home", "is_json", "is_of_karpenter", "previous", "value")
 
-    def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
+    def __init__(self, value: YamlTree, home: Source, is_of_karpenter: bool) -> None:
         self.value = value
         self.home = home
-        self.marked = marked
+        self.is_of_karpenter = is_of_karpenter
         self.previous: list[tuple[str, str, str]] = []
         self.doubtful = False
         self._ids: list[Id] | None = None
@@ -96,7 +96,9 @@ class Resource:
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
     def known_ids(self) -> list[Id]:
-        """The same while nothing but `forget_ids` tells that they are others: for what asks each resource often."""
+        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out anew. Each resource
+        is asked often.
+        """
         if self._ids is None:
             self._ids = self.ids()
         return self._ids
@@ -106,7 +108,7 @@ class Resource:
         self._ids = None
 
     def keep_id(self) -> None:
-        """Remember what it is before it becomes something else."""
+        """Remember the kind, name and namespace of the object before they change."""
         now = self.id
         known = (now.namespace, now.name, now.kind)
         if self.previous[-1:] != [known]:

@@ -46,7 +46,7 @@ class OverlayRun:
 
     def touch(self, resource: Resource, text: PatchText) -> None:
         """Say that a patch changes an object: with a word of Karpenter's in it, the object concerns Karpenter."""
-        resource.marked = resource.marked or text.marked
+        resource.is_of_karpenter = resource.is_of_karpenter or text.is_of_karpenter
 
     def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
         """The absolute path of what a kustomization names. Raises `BuildError` for a place outside the repository."""

@@ -94,7 +94,7 @@ class YamlTree:
         return self.value
 
     def copy(self) -> YamlTree:
-        """The same value once more, written in the same places."""
+        """Return a copy of the value, written in the same places."""
         other = YamlTree(self.kind, self.at, self.exact, self.value)
         other.blank, other.in_flow, other.raw = self.blank, self.in_flow, self.raw
         other.quoted, other.loose = self.quoted, self.loose
@@ -125,7 +125,7 @@ class YamlTree:
         self.value, self.raw, self.loose = self.as_text(), None, False
 
     def become_json(self, whole: bool = False) -> None:
-        """Turn the value and all below it into what is left of it after a way through JSON; `whole` numbers stay."""
+        """Turn the value and all below it into what JSON keeps of it. `whole` numbers stay whole."""
         self.fill_blanks()
         for value in self.walk():
             is_whole = isinstance(value.value, int) and not isinstance(value.value, bool)
@@ -138,7 +138,7 @@ class YamlTree:
             value.in_flow = whole
 
     def fill_blanks(self) -> None:
-        """Let nulls of no characters be empty texts between brackets: as such kustomize prints them."""
+        """Turn nulls of no characters between brackets into empty texts, as kustomize prints them."""
         pending = [(self, False)]
         while pending:
             value, in_flow = pending.pop()

@@ -128,14 +128,15 @@ def read_block(node: Node) -> Node | None:
     if node.style == "literal":
         text = node.source.text
         start = text.find("\n", node.start, node.end) + 1
-        return _read_mapping(node.source, text[start : node.end], start)
+        return read_mapping(node.source, text[start : node.end], start)
     if not isinstance(node.value, str):
         return None
-    found = _read_mapping(SourceText("", node.value), node.value, 0)
+    found = read_mapping(SourceText("", node.value), node.value, 0)
     return _placed(found, node) if found is not None else None
 
 
-def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
+def read_mapping(source: SourceText, text: str, start: int) -> Node | None:
+    """Return the mapping that a text of YAML in a source is, from an offset on. None where it is none."""
     try:
         roots = compose(source, text, start, masked=False)
     except Unreadable:

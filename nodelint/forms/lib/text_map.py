@@ -238,7 +238,7 @@ class Back:
     # -- edits
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """The same change in the files, where it can be made."""
+        """Return the edits of files that make a change of the built text. None where it cannot be made there."""
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]

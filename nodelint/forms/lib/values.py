@@ -10,7 +10,7 @@ from nodelint.edits.several import find_steps, member_at
 from nodelint.files.gate import gate
 from nodelint.model.finding import Edit, by_source
 from nodelint.text import Document, Node, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import holds_keyword
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.source import LARGEST_DOCUMENT, chunks
 from nodelint.text.syntax_errors import Unreadable
@@ -43,7 +43,7 @@ def _read_passed_over(source: Source) -> None:
         if document.root is not None or document.host is not None:
             continue
         text = source.text[document.start : document.end]
-        if not any(keyword in text for keyword in KEYWORDS):
+        if not holds_keyword(text):
             try:
                 roots = compose(source, text, document.start, masked=False)
             except Unreadable:

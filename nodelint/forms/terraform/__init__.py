@@ -49,6 +49,25 @@ def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
     yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, text))
 
 
+def list_read_with(path: str) -> Iterator[str]:
+    """The templates that a named file fills in; for variables also the files of the root module."""
+    from nodelint.forms.terraform import named_files
+
+    return named_files.list_read_with(path)
+
+
+def read_beside(run: FormRun) -> None:
+    """Read the files of variables that the user names: no other counts for their root module."""
+    from nodelint.forms.lib.values import read
+
+    for path in sorted(path for path in run.named if path.endswith((".tfvars", ".tfvars.json"))):
+        source = run.by_path.get(os.path.abspath(path)) or read(path)
+        if source is not None:
+            source.is_named = True
+            if all(source is not other for other in run.sources):
+                run.sources.append(source)
+
+
 def may_embed(source: SourceText) -> bool:
     """Whether a text may hold values with pools, or resources that make pods, where these are asked for."""
     from nodelint.forms.terraform import embedded
@@ -185,12 +204,14 @@ def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
     """The calls of modules, and releases of charts, that are elsewhere and may make pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
-    if calling:
+    units = [s for s in sources if s.path.endswith(".hcl")]
+    if calling or units:
         from nodelint.forms.terraform.inputs import TerraformInputs
 
         inputs = TerraformInputs(sources)
         for source in calling:
             yield from inputs.list_remote_modules(source, reported)
+        yield from inputs.list_remote_units(units)
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:

@@ -9,7 +9,7 @@ from copy import copy
 from functools import partial
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, read_setting
+from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, read_mapping, read_setting
 from nodelint.forms.lib.made_nodes import mapping
 from nodelint.forms.lib.values import merged, values_root
 from nodelint.forms.requests import InstallChart
@@ -20,7 +20,7 @@ from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.model.finding import Span
-from nodelint.text import Node, Source, SourceText
+from nodelint.text import Node, Source
 from nodelint.text.limits import note_left_out, note_more
 from nodelint.text.placeholders import holds_code, mask
 from nodelint.text.syntax_errors import Unreadable
@@ -182,18 +182,9 @@ def _read_value(value: Node) -> Node | None:
     """The values that a text is."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
-    return _read_text(value.source, value.value, value.start) if isinstance(value.value, str) else None
-
-
-def _read_text(source: SourceText, text: str, start: int) -> Node | None:
-    """The values of a whole file."""
-    if source.text != text:
-        return None
-    try:
-        roots = compose(source, text, start, masked=False)
-    except Unreadable:
-        return None
-    return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+    if not isinstance(value.value, str) or value.source.text != value.value:
+        return None  # a text that is not a whole file
+    return read_mapping(value.source, value.value, value.start)
 
 
 def _read_pieces(value: TextNode) -> Node | None:

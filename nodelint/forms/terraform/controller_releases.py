@@ -11,7 +11,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.fill import explain_no_instance, instances
-from nodelint.model.evidence import Evidence, match_chart, not_known, stated
+from nodelint.model.evidence import OVERRIDDEN, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
@@ -78,11 +78,35 @@ def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[
             continue
         modules = modules or Modules(sources)
         file = modules.file(os.path.abspath(source.path))
+        releases: list[ControllerRelease] = []
         try:
             for release in controller_releases(file, modules) if file is not None else ():
+                releases.append(release)
                 yield from _of_release(release, source, known)
         except BudgetSpent:
             continue
+        yield from _overridden(releases, source, known)
+
+
+def _overridden(
+    releases: Sequence[ControllerRelease], source: Source, known: Sequence[Evidence]
+) -> Iterator[Evidence]:
+    """The defaults of a variable that each call of the module replaces: they state no release."""
+    for default in known:
+        name = default.by.removeprefix("the default of var.")
+        if name == default.by or os.path.dirname(default.path) != os.path.dirname(source.path):
+            continue
+        reading = re.compile(rf"\bvar\.{re.escape(name)}\b")
+        ours = [r for r in releases if reading.search(_written_version(r, source))]
+        values = [r.version for r in ours if r.version is not None and isinstance(r.version.value, str)]
+        places = {(os.path.abspath(v.source.path), v.source.position(v.start).line) for v in values}
+        if ours and len(values) == len(ours) and (os.path.abspath(default.path), default.line) not in places:
+            yield default._replace(weight=OVERRIDDEN)
+
+
+def _written_version(release: ControllerRelease, source: Source) -> str:
+    written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
+    return source.text[written.start : written.end] if written is not None else ""
 
 
 def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:

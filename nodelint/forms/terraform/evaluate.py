@@ -62,7 +62,7 @@ class NameScope:
         self.root = root
 
     def within(self, names: Mapping[str, Node]) -> NameScope:
-        """The same with more names."""
+        """Return the scope with more names."""
         return NameScope(self.source, {**self.names, **names}, self.lookup, self.call, self.root)
 
 
@@ -110,7 +110,7 @@ class ExpressionEvaluator:
         return self.strict(expression) if self.budget.attempts else self.value(expression)
 
     def strict(self, expression: HclExpression) -> Node:
-        """The same. Raises `EvaluationFailure` where Terraform would stop."""
+        """Return the value of an expression. Raise `EvaluationFailure` where Terraform would stop."""
         self.budget.spend()
         if self.budget.depth > _DEEPEST:
             return self.place(expression)
@@ -198,7 +198,7 @@ class ExpressionEvaluator:
         return sequence(self.place(expression), found)
 
     def inside(self, names: Mapping[str, Node]) -> Self:
-        """The same with more names."""
+        """Return an evaluator with more names."""
         return type(self)(self.scope.within(names), self.budget)
 
     def _eval_call(self, expression: HclExpression) -> Node:

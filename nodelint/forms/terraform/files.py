@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+_MADE_NAME = r"\btemplatefile\(\s*+(?:\"[^\"\n]*\$\{(?!path\.)|(?!\"))"
+"""A call for a file whose name is made of values."""
+
 
 def may_name(text: str, name: str) -> bool:
     """Whether a text of Terraform may fill in a file of a name, or one of a pattern."""
-    return ("templat" in text and (name in text or "fileset" in text)) or "kubectl_path_documents" in text
+    if "templat" in text and (name in text or "fileset" in text or re.search(_MADE_NAME, text) is not None):
+        return True
+    return "kubectl_path_documents" in text

@@ -30,6 +30,9 @@ from nodelint.forms.terraform.input_places import (
 )
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
+from nodelint.forms.terraform.parsed import parse_text
+from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS, find_remote_module
+from nodelint.forms.terraform.terragrunt import NAME
 from nodelint.forms.terraform.terragrunt_inputs import TerragruntInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.forms.terraform.variables import environment_files
@@ -49,10 +52,6 @@ _NOT_IN_IDENTITY = frozenset(
 ) | {"provider", "providers", "tags", "tags_all", "timeouts"}
 """What a resource is set up with and its name, id or address do not come of."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
-_KNOWN_PUBLISHERS = re.compile(
-    r"(?:registry\.terraform\.io/|(?:git::)?(?:https://|ssh://git@|git@)?github\.com[/:])?"
-    r"(?:terraform-aws-modules|aws-ia|cloudposse)/"
-)
 _OF_NAMES = re.compile(
     r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
@@ -140,7 +139,7 @@ class TerraformInputs:
             if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
                 continue
             text = source.text[block.start : block.end]
-            is_known = is_release or _KNOWN_PUBLISHERS.match(address)
+            is_known = is_release or KNOWN_PUBLISHERS.match(address)
             makes_pools = MAKES_POOLS.search(address if is_known else _COMMENT.sub("", text)) or (
                 not is_known and any(map(_OF_POOLS.fullmatch, given))
             )
@@ -155,6 +154,18 @@ class TerraformInputs:
                 if value is not None and key not in ("depends_on", "providers")
             ]
             yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
+
+    def list_remote_units(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
+        """Yield the units of Terragrunt whose module is elsewhere and may make pools, each with its inputs."""
+        called: list[tuple[Source, HclExpression | None]]
+        called = [(source, where) for source in sources if (where := find_remote_module(source)) is not None]
+        names = {os.path.basename(source.path) for source, _ in called} - {NAME}
+        called += [(s, None) for s in sources if s.path.endswith(NAME) and any(name in s.text for name in names)]
+        for source, where in called:
+            folder = os.path.dirname(os.path.abspath(source.path))
+            given = [("source", where), ("inputs", parse_text(source.text).outer.get("inputs"))]
+            places = [InputPlace(f"unit: {key}", folder, source, part.start, part.end) for key, part in given if part]
+            yield RemoteUse(source.path, os.path.basename(source.path), self._follow(places), _REASON)
 
     def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[InputPlace]:
         given = file.attributes(block)
@@ -321,7 +332,7 @@ class TerraformInputs:
                     yield from self._list_outputs(folder, f"module.{name} of ", output)
                     continue
                 text = file.source.text
-                public = where is not None and _KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
+                public = where is not None and KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
                 is_name = public and bool(output) and _IDENTITY.fullmatch(output[0]) is not None
                 for key, value in given.items():
                     if is_name and not _OF_NAMES.search(key):

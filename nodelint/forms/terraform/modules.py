@@ -68,7 +68,9 @@ class ModuleFiles:
         self._files, self._calls, self._units = {}, {}, {}
 
     def replace(self, changed: Mapping[str, Source]) -> ModuleFiles:
-        """The same files, some of them with another text, by their absolute path; what is read stays read."""
+        """Return the files of the modules, some of them with another text, by their absolute path. The other files
+        are not read again.
+        """
         made = ModuleFiles(self)
         made._sources = {**self._sources, **changed}
         made._files = {path: file for path, file in self._files.items() if path not in changed}

@@ -131,7 +131,9 @@ class _TerraformBack(Back):
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """The same change in the files, where literals are changed by it and nothing else is."""
+        """Return the edits of files that make a change of the built text. None where anything but literals would
+        change.
+        """
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         if self._run.is_spent:
@@ -164,7 +166,9 @@ class _TerraformBack(Back):
         return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
-        """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
+        """Return the edit of the template that an edit of the result comes from. It may span lines of a heredoc whose
+        common indent Terraform takes away. None where the characters were not copied as they are.
+        """
         found = super()._own(edit) if "\n" not in edit.text else None
         if found is not None:
             return found
@@ -193,12 +197,18 @@ class _TerraformBack(Back):
         found = self._find_made(edits) if edits else ()
         if found is None:
             return Withheld("not-tried")
+        further: Node | None = None
         for made in found:
             if any(key not in made or made[key][1] != value for key, value in wanted.items()):
                 continue
             others = [node for key, (node, _) in made.items() if key not in wanted]
-            if all(id(self.value(node)) in places for node in others):
+            unlike = next((node for node in others if id(self.value(node)) not in places), None)
+            if unlike is None:
                 return LedEdits(edits, bool(others))
+            further = unlike
+        if further is not None:
+            field = _name_field(further)
+            return Withheld("shared", further, f"the edit would also change `{field}`, which uses the same value")
         return Withheld("other-result")
 
     def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]] | None:
@@ -217,6 +227,15 @@ class _TerraformBack(Back):
                 if len(new.documents) == len(self.result.documents)
             ]
         return self._made[key]
+
+
+def _name_field(node: Node) -> str:
+    """Return the keys above a value of an object, joined by dots."""
+    names: list[str] = []
+    while node.parent is not None:
+        names += [entry.name for entry in node.parent.entries if entry.value is node and entry.name is not None]
+        node = node.parent
+    return ".".join(reversed(names))
 
 
 def is_editable_literal(value: Node) -> bool:

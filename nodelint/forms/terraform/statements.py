@@ -141,6 +141,10 @@ class Module:
                 line = text.count("\n", 0, item.at) + 1
                 found_here = stated("karpenter", _NEWEST_OF_OLD_REPOSITORY, path, line, _OLD_REPOSITORY, STATED)
                 self.evidence += [found_here] if found_here else []
+        if "blueprints-addons" in text and not path.endswith(_JSON):
+            from nodelint.forms.terraform.addon_releases import addon_releases
+
+            self.evidence += addon_releases(path, text)
 
     def _take(self, assigned: Assigned, about: About, by: str, weight: int) -> None:
         if weight == DEFAULT and _is_called(self.path):

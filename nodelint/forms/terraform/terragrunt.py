@@ -175,6 +175,13 @@ class TerragruntFile:
             return unknown(at) if found is None else scalar(at, found)
         if name == "dirname" and isinstance(given, str):
             return scalar(at, os.path.dirname(given))
+        if name == "file" and isinstance(given, str):
+            path = os.path.normpath(os.path.join(self.folder, given))
+            source = self.read(path)
+            if source is not None:
+                return Node(source, 0, len(source.text), "scalar", "plain", source.text)
+            gate.notes_refusal(path, given, at.source, at.start)
+            return unknown(at)
         if name == "read_terragrunt_config" and isinstance(given, str):
             file = self._open(given, at.start)
             return unknown(at) if file is None else file.values(at)
@@ -192,7 +199,7 @@ class TerragruntFile:
         return None
 
     def values(self, at: Node) -> Node:
-        """Its locals and inputs, as another file reads them."""
+        """Return the locals and inputs of the unit, as another file reads them."""
         names = [name for block in self.blocks if block.kind == "locals" for name in self._body(block)]
         own = ((name, at, value) for name in names if (value := self._lookup("local", name)) is not None)
         inputs = ((name, at, value) for name, value in self.inputs().items())

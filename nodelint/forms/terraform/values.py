@@ -137,7 +137,7 @@ class TerraformModule:
 
     @property
     def declared(self) -> Iterator[tuple[str, str]]:
-        """Its locals and variables, each as the word in front and the name."""
+        """Return the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
         yield from self._declared()
         yield from (("var", block.names[0]) for block in self._variable_blocks())
 
@@ -275,7 +275,10 @@ class Modules(ModuleFiles):
         return self._variants[folder, depth]
 
     def _roots(self, folder: str) -> list[TerraformModule]:
-        """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment."""
+        """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment.
+
+        If the command line names files of variables, it is read with these alone.
+        """
         calls = self.find_terragrunt_calls(folder)
         if calls:
             return [
@@ -294,7 +297,8 @@ class Modules(ModuleFiles):
             if shared and (is_beside or 2 * len(shared) > len(given)):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
                 found.append(TerraformModule(self, folder, None, folder, label, source))
-        return found
+        named = [module for module in found if module.own is not None and module.own.is_named]
+        return named or found
 
     def find_terragrunt_calls(self, folder: str) -> Sequence[TerragruntCall]:
         """Return the calls of a module by Terragrunt, in the repository around it."""

@@ -47,7 +47,10 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
-    """The files of variables beside a root module and below it that somebody has to name, in order of path."""
+    """The files of variables beside a root module and below it that somebody has to name, in order of path.
+
+    If the command line names some of them, only those count.
+    """
     left = _MOST_ENTRIES
     found: list[str] = []
     pending = [(folder, 0)]
@@ -72,5 +75,6 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
     found.sort()
     if len(found) > _MOST_FILES:
         note_more(found[_MOST_FILES], len(found), _MOST_FILES, "files of variables of one root module")
-    sources = (read(path) for path in found[:_MOST_FILES])
-    return (source for source in sources if source is not None)
+    sources = [source for path in found[:_MOST_FILES] if (source := read(path)) is not None]
+    named = [source for source in sources if source.is_named]
+    return iter(named or sources)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits.collections import NotEditable, edit_of, index_of, members_of, root_of
-from nodelint.edits.formatting import Plain, is_broken, leading, line_end, line_start
+from nodelint.edits.formatting import Plain, is_broken, leading, line_end, line_start, step_of_broken
 from nodelint.forms.terraform.hcl import read_literal
 from nodelint.model.finding import Edit
 from nodelint.text.nodes import Node, SourceText
@@ -31,7 +31,7 @@ class AttributeForm(NamedTuple):
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Another scalar in a node's place; for a key another name."""
+    """Return edits that put another scalar in a node's place; for a key another name."""
     if node.kind != "scalar":
         return replace(node, value)
     is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
@@ -40,35 +40,37 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Another value in a node's place."""
+    """Return edits that put another value in a node's place."""
     if node.parent is None:
         raise NotEditable("this is a whole object")
     if any(entry.key is node for entry in node.parent.entries):
         raise NotEditable("a key can only be renamed")
-    written = _value(value, leading(node), node, _form(node), _unit(node), node.source.newline)
+    written = _value(
+        value, leading(node), node, _form(node), step_of_broken(root_of(node), "hcl"), node.source.newline
+    )
     return [edit_of(node, node.start, node.end, written)]
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Several items, in this order, before the one of that index."""
+    """Return edits that insert items, in this order, before the item of an index."""
     near = sequence.items[max(index, 1) - 1 : max(index, 1)]
     model = near[0] if near else None
 
     def render_items(indent: str) -> list[str]:
-        form, unit, newline = _form(sequence), _unit(sequence), sequence.source.newline
+        form, unit, newline = _form(sequence), step_of_broken(root_of(sequence), "hcl"), sequence.source.newline
         return [_value(item, indent, model, form, unit, newline) for item in items]
 
     if sequence.items:
         return _insert(sequence, index, render_items)
     indent = leading(sequence)
     if any(isinstance(item, Mapping) for item in items):
-        indent += _unit(sequence)
+        indent += step_of_broken(root_of(sequence), "hcl")
         return _fill(sequence, render_items(indent), indent)
     return _fill(sequence, render_items(indent), None)
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Several more keys in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
     members = members_of(mapping)
     previous = mapping.entry(after) if after is not None else None
     index = 0 if first else len(members)
@@ -76,7 +78,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
         index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
 
     def render_items(indent: str) -> list[str]:
-        form, unit, newline = _form(mapping), _unit(mapping), mapping.source.newline
+        form, unit, newline = _form(mapping), step_of_broken(root_of(mapping), "hcl"), mapping.source.newline
         width = _column_of_sign(members[max(index - 1, 0)]) if members else 0
         found = []
         for key, value in values.items():
@@ -86,7 +88,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
 
     if members:
         return _insert(mapping, index, render_items)
-    inner = leading(mapping) + _unit(mapping)
+    inner = leading(mapping) + step_of_broken(root_of(mapping), "hcl")
     return _fill(mapping, render_items(inner), inner)
 
 
@@ -252,17 +254,6 @@ def _like(mapping: Node, key: str) -> Node | None:
     return None
 
 
-def _unit(node: Node) -> str:
-    """One step of indent."""
-    for descendant in root_of(node).walk():
-        if descendant.style == "hcl" and is_broken(descendant):
-            inner = leading(descendant.items[0] if descendant.items else descendant.entries[0].key)
-            outer = leading(descendant)
-            if len(inner) > len(outer):
-                return inner[len(outer) :]
-    return "  "
-
-
 # -- literals anywhere in a file
 
 
@@ -273,12 +264,18 @@ def is_literal(node: Node) -> bool:
 
 
 def change_literal(node: Node, value: object) -> list[Edit]:
-    """Another value in the place of a literal, by the fewest edits. Raises `NotEditable`."""
+    """Return the fewest edits that put another value in the place of a literal. Raise `NotEditable`."""
     own = _read_literal(node.source, node)
     if own is None or own.kind != node.kind:
         raise NotEditable("it is no literal")
     if own.kind == "scalar" and isinstance(value, str | int | float):
         return set_value(own, value)
+    if (
+        own.kind == "scalar"
+        and isinstance(value, list)
+        and all(isinstance(item, str | int | float) for item in value)
+    ):
+        return [Edit(own.source, node.start, node.end, f"[{', '.join(map(_scalar, value))}]")]
     from nodelint.edits.restructuring import Operations, Restructuring
 
     source, text = own.source, own.source.text

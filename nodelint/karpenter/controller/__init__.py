@@ -16,17 +16,8 @@ from nodelint.karpenter.controller.kubelet import NOT_READY
 from nodelint.karpenter.controller.launching import node_class
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
 from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
-from nodelint.model.manifest import (
-    EC2NodeClass,
-    Label,
-    NodeOverlay,
-    NodePool,
-    Object,
-    RequirementLine,
-    Taint,
-    served,
-    text,
-)
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
+from nodelint.model.manifest_terms import Label, RequirementLine, Taint, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize

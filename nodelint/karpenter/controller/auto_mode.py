@@ -6,7 +6,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
-from nodelint.model.manifest import NodePool, text
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import text
 from nodelint.text import Node
 
 _HOUR = 3600

@@ -14,7 +14,8 @@ from nodelint.karpenter.controller.kubelet import lost_fields, problems
 from nodelint.karpenter.controller.problem import NO_LAUNCH, ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.volumes import volumes
-from nodelint.model.manifest import EC2NodeClass, Label, SelectorTerm, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Label, SelectorTerm, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import Node

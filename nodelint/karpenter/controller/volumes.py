@@ -14,7 +14,8 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.model.messages import short
 from nodelint.text import Node
 

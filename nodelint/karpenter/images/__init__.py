@@ -40,7 +40,8 @@ from nodelint.karpenter.images.families import (
 from nodelint.karpenter.images.names import Mixture, canonical, mixture, name_matches, parameter_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, unknown_fact
 from nodelint.model.keys import ARCH
-from nodelint.model.manifest import Alias, EC2NodeClass, Text, requirement_line, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Alias, Text, requirement_line, text
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirement, Requirements
 from nodelint.text import UNKNOWN, Node

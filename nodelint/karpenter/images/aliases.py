@@ -12,7 +12,8 @@ from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed
 from nodelint.karpenter.images.families import alias_images, alias_version_valid, of_arch, variant_requirements
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages
 from nodelint.model.keys import OS, WINDOWS_BUILD
-from nodelint.model.manifest import Alias, EC2NodeClass, SelectorTerm
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import Alias, SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.model.requirement import Requirement, Requirements

@@ -11,7 +11,7 @@ from functools import cache
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_rows
 from nodelint.model.keys import ARCH
-from nodelint.model.manifest import Alias
+from nodelint.model.manifest_terms import Alias
 from nodelint.model.releases import RELEASES, KubernetesVersion, Version, kubernetes_match, releases_match
 from nodelint.model.requirement import Requirement, Requirements
 

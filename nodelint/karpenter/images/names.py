@@ -76,7 +76,7 @@ def _minors(pattern: str, published: str) -> int:
 
 
 def parameter_matches(parameter: str) -> list[Match]:
-    """Return the same for the path (or ARN) of a parameter under which AWS or Canonical publish an image's id."""
+    """Return the images for which AWS or Canonical publish an id under a parameter of this path (or ARN)."""
     path = parameter
     if parameter.startswith("arn:"):
         _, found, rest = parameter.partition(":parameter/")

@@ -11,7 +11,7 @@ from nodelint.ec2.questions import alias_families
 from nodelint.ec2.snapshot import MachineImage, Question
 from nodelint.karpenter.images.choice import Passed
 from nodelint.model.gap import Gap, Skip
-from nodelint.model.manifest import Alias, SelectorTerm
+from nodelint.model.manifest_terms import Alias, SelectorTerm
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import Node

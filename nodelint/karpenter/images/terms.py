@@ -15,7 +15,7 @@ from nodelint.karpenter.images.choice import Candidate, choose, in_order, passed
 from nodelint.karpenter.images.families import of_arch
 from nodelint.karpenter.images.names import Match, name_matches, parameter_matches
 from nodelint.karpenter.images.records import Image, ImageProblem, ImageSet, TermImages, unknown_fact
-from nodelint.model.manifest import SelectorTerm
+from nodelint.model.manifest_terms import SelectorTerm
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import UNKNOWN, Node

@@ -80,7 +80,8 @@ from nodelint.model.keys import (
     SIZE,
     WINDOWS_BUILD,
 )
-from nodelint.model.manifest import EC2NodeClass, NodePool, RequirementLine
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.messages import short
 from nodelint.model.releases import KubernetesVersion, Version, behaves
 from nodelint.model.requirement import Requirements, normalize, well_known

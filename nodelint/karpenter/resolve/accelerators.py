@@ -65,7 +65,9 @@ def first_neuron(catalog: Catalog) -> TypeSet:
 
 
 def image_vendors() -> Mapping[str, tuple[str, str]]:
-    """For each special kind of image whose devices it has drivers for: the vendor, and the label that names it."""
+    """Return for each special kind of image the vendor of the devices that it has drivers for, and the label that
+    names the vendor.
+    """
     return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}
 
 

@@ -18,7 +18,8 @@ from nodelint.ec2.type_set import TypeSet, union
 from nodelint.karpenter.resolve.capacity import PodCount, family_facts, volume, volumes_known
 from nodelint.model import quantities
 from nodelint.model.keys import ARCH, CPU, LOCAL_NVME, MEMORY
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import Node

@@ -16,7 +16,8 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import ImageSet
 from nodelint.model import quantities
 from nodelint.model.keys import ARCH, CPU, FAMILY, LOCAL_NVME, MEMORY
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import UNKNOWN, Node
@@ -145,7 +146,9 @@ class PodCount:
         return self.counted(name) if self._stated_known and self._per_core_known else None
 
     def counted(self, name: str) -> int | None:
-        """Return the same by the settings that are known: no other count can be told where one is not."""
+        """Return the pods of a node by the settings that are known: others may lower the number. None where no number
+        is known.
+        """
         count = self.stated if self.stated is not None else (self._family["pods"] or self.addresses(name))
         if count is None or not self._per_core:
             return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet
-from nodelint.model.manifest import Label, RequirementLine
+from nodelint.model.manifest_terms import Label, RequirementLine
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement
 from nodelint.text import Node

@@ -14,7 +14,8 @@ from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
 from nodelint.karpenter.resolve.zones import place_note
-from nodelint.model.manifest import Label, NodePool, RequirementLine
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Label, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
@@ -207,7 +208,9 @@ def _types_without_line(
 
 
 def _exclusions_but_one(requirements: Sequence[Requirement]) -> Iterator[Requirement | None]:
-    """For each of some requirements that only exclude, all others folded; None where all say the same without it."""
+    """Yield for each requirement that only excludes all others folded into one. None where the others exclude as much
+    without it.
+    """
     times = Counter(value for requirement in requirements for value in requirement.values)
     for requirement in requirements:
         own = [value for value in requirement.values if times[value] == 1]
@@ -221,7 +224,7 @@ def _folded(first: Requirements, then: Requirements) -> Requirements:
 
 
 def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
-    """For each item all others joined in their order; None where there is no other."""
+    """Return for each item all others joined in their order. None where there is no other."""
 
     def joined(first: _T | None, then: _T | None) -> _T | None:
         if first is None or then is None:

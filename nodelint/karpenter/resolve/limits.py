@@ -18,7 +18,8 @@ from nodelint.karpenter.resolve.capacity import OF_CLASS
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model import quantities
 from nodelint.model.keys import CPU, MEMORY
-from nodelint.model.manifest import Label, NodePool, labels
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import Label, labels
 from nodelint.model.quantities import ONE
 
 _MIB = 1024**2 * ONE

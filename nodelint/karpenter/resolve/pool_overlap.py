@@ -14,7 +14,8 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.labels import flex_families, flex_types, is_pattern, standing_for
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CAPACITY_TYPE, FAMILY, INSTANCE_TYPE, OS, REGION, ZONE, ZONE_ID
-from nodelint.model.manifest import NodePool, RequirementLine
+from nodelint.model.manifest import NodePool
+from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.requirement import Requirement, normalize, well_known
 from nodelint.text import UNKNOWN
 

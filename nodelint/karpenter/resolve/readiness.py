@@ -14,7 +14,7 @@ from nodelint.karpenter.resolve.effects import MinValues
 from nodelint.karpenter.resolve.limits import beyond, limits
 from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.resolution import Resolution
-from nodelint.model.manifest import text
+from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import Version
 

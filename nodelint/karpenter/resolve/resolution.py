@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import combinations
 from types import MappingProxyType
 
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.capacity import NodeCapacity
 from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
+from nodelint.karpenter.resolve.image_mixups import ImageMixups
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
+from nodelint.karpenter.resolve.pool_prices import PoolPrices
 from nodelint.model.gap import Gap
-from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
+from nodelint.model.keys import ARCH, CAPACITY_TYPE, FAMILY, REGION, TENANCY, ZONE
 from nodelint.model.manifest import NodePool
-from nodelint.model.releases import KubernetesVersion, has_defect
+from nodelint.model.releases import KubernetesVersion
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.text import Node
 
@@ -24,8 +26,18 @@ PERHAPS_NEWER = "is not known to EC2 or Karpenter, and may be newer than the cat
 ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
 OLD_FACTS = "is not known, and may be newer than the catalogue"
 
-_GROUP = 40
-"""Types of about the same price that are looked at together: there are about as many such groups."""
+_FORMER = {
+    "price_in": ("prices", "in_region"),
+    "price_region": ("prices", "region"),
+    "spot_price": ("prices", "least_spot"),
+    "list_prices": ("prices", "list_prices"),
+    "cheapest_of": ("prices", "cheapest"),
+    "cheapest_type": ("prices", "cheapest_type"),
+    "loose": ("image_mixups", "possible"),
+    "ambiguous": ("image_mixups", "types"),
+    "requirements_for": ("image_mixups", "requirements_for"),
+}
+"""Deprecated names of a resolution, each with the part that has it and its name there."""
 
 
 class Resolution:
@@ -82,7 +94,7 @@ class Resolution:
     """Whether the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
 
     def with_min_values_relaxed(self) -> Resolution:
-        """Return the same for a controller that relaxes minValues where they are not met."""
+        """Return the resolution for a controller that relaxes minValues where they are not met."""
         from copy import copy
 
         twin = copy(self)
@@ -101,7 +113,7 @@ class Resolution:
         )
 
     def with_unknown(self, gaps: Iterable[Gap]) -> Resolution:
-        """Return the same with more that is not known."""
+        """Return the resolution with further gaps."""
         from copy import copy
 
         twin = copy(self)
@@ -115,24 +127,35 @@ class Resolution:
         capacity: Mapping[str, Mapping[str, str]],
         settled: tuple[str, ...],
     ) -> Resolution:
-        """Return the same with overlays applied to prices and capacity; which types meet the requirements stays."""
+        """Return the resolution with overlays applied to prices and capacity. The types that meet the requirements
+        stay.
+        """
         from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
 
         twin = copy(self)
-        for price_field in ("_prices", "_by_price"):
-            twin.__dict__.pop(price_field, None)
+        twin.__dict__.pop("prices", None)
         twin.overlay_names, twin.settled_overlays = names, settled
         twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
 
-    def price_in(self, name: str, region: str) -> float | None:
-        """Return what Karpenter takes a type to cost per hour on demand in a region, in USD: by its
-        overlays, if any.
-        """
-        price = self.catalog.prices.on_demand(name, region)
-        changes = self.price_changes.get(name) or (None,)
-        prices = [adjust_price(price, change) for change in changes]
-        return min((price for price in prices if price is not None), default=None)
+    if not TYPE_CHECKING:  # a checker is to see the names that are there
+
+        def __getattr__(self, name: str) -> object:
+            """Return what has a deprecated name. Raise AttributeError for a name that nothing has."""
+            if name not in _FORMER:
+                raise AttributeError(f"a resolution has no `{name}`")
+            part, own_name = _FORMER[name]
+            return getattr(getattr(self, part), own_name)
+
+    @cached_property
+    def prices(self) -> PoolPrices:
+        """Return what types cost, with the overlays of the pool."""
+        return PoolPrices(self.catalog, self.region, self.zones, self.price_changes)
+
+    @cached_property
+    def image_mixups(self) -> ImageMixups:
+        """Return which images a release with that defect takes the pool's nodes for."""
+        return ImageMixups(self.catalog, self.images.images, self.requirements, self.types_by_image)
 
     @cached_property
     def capacity(self) -> NodeCapacity:
@@ -148,25 +171,6 @@ class Resolution:
     def zones(self) -> Mapping[str, str] | None:
         """Return the zones in which the class has subnets, each with its id; None where they are not known."""
         return None if self.places is None else self.places.zones
-
-    @property
-    def price_region(self) -> str:
-        """Return the region whose prices are asked for: that of the facts, else us-east-1."""
-        answered = self.catalog.prices.answered
-        return self.region or (answered.region if answered is not None else "us-east-1")
-
-    def spot_price(self, types: TypeSet) -> float | None:
-        """Return the least spot price of some types in the zones of the class. None where AWS answered none."""
-        answered = self.catalog.prices.answered
-        if answered is None or answered.region != self.price_region:
-            return None
-        prices = [
-            price
-            for name in self.catalog.names_in(types)
-            for zone, price in answered.spot.get(name, {}).items()
-            if self.zones is None or zone in self.zones
-        ]
-        return min(prices, default=None)
 
     def launchable_in(self, zone: str) -> TypeSet:
         """Return the launchable types that have an offer in a zone as the pool's requirements want it."""
@@ -257,49 +261,7 @@ class Resolution:
 
         All candidates where there are no more than that; without those whose price is not known where there are.
         """
-        return self.cheapest_of(self.candidates, most)
-
-    def cheapest_of(self, types: TypeSet, most: int) -> TypeSet:
-        """Return the same of some candidates."""
-        if len(types) <= most:
-            return types
-        prices = sorted((price, name) for price, name in self.list_prices(types) if price)
-        limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
-        return self.catalog.types_of(name for price, name in prices if price <= limit)
-
-    def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
-        """Return the least price of some types, with the first type that has it; None where no price is known."""
-        for types_of_group, group in self._by_price:
-            if not types_of_group.isdisjoint(types):
-                return next((price, name) for only, price, name in group if not only.isdisjoint(types))
-        return None
-
-    @cached_property
-    def _by_price(self) -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
-        """Return each type with its price, the cheapest first, in groups with the set of their types."""
-
-        def order() -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
-            prices = zip(self._prices, self.catalog.names, strict=True)
-            known = sorted((price, name) for price, name in prices if price is not None)
-            offers = [(self.catalog.only(name), price, name) for price, name in known]
-            groups = [offers[start : start + _GROUP] for start in range(0, len(offers), _GROUP)]
-            return [(union(only for only, _, _ in group), group) for group in groups]
-
-        return order() if self.price_changes else self.catalog.remembered(("by price", self.price_region), order)
-
-    def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
-        """Return what each of some types costs per hour on demand in the region, in USD, with its name.
-
-        That of us-east-1 where no region is known; None where no price is.
-        """
-        return zip(types.select(self._prices), self.catalog.names_in(types), strict=True)
-
-    @cached_property
-    def _prices(self) -> tuple[float | None, ...]:
-        """Return the price of each type of the catalogue: each workload asks for many of them."""
-        if not self.price_changes:
-            return self.catalog.prices.column(self.price_region)
-        return tuple([self.price_in(name, self.price_region) for name in self.catalog.names])
+        return self.prices.cheapest(self.candidates, most)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """Return the values of a type's label among some types; None for a label of offers, and one that
@@ -359,67 +321,3 @@ class Resolution:
     def dead_lines(self) -> tuple[LineEffect, ...]:
         """Return the lines that no instance type meets, even alone."""
         return tuple(line for line in self.lines if not line.kept)
-
-    @cached_property
-    def loose(self) -> tuple[int, ...]:
-        """Before 1.4.0: the images that a node of this pool can be taken for when its capacity is learnt.
-
-        Such a release compares images with the requirements of the NodeClaim, not of the node's own
-        type, and lets well-known labels be undefined; the first match wins. Empty for releases
-        without the defect.
-        """
-        if not has_defect("undiscovered-memory", self.version):
-            return ()
-        return self._loose(self.requirements)
-
-    def _loose(self, requirements: Requirements) -> tuple[int, ...]:
-        allow = well_known(self.version)
-        return tuple(
-            index
-            for index, image in enumerate(self.images.images)
-            if any(requirements.compatible(choice, allow) is None for choice in image.choices)
-        )
-
-    @cached_property
-    def ambiguous(self) -> TypeSet:
-        """Return the launchable types whose nodes can be taken for another image than their own, as in `loose`."""
-        return union(
-            types for index, types in enumerate(self.types_by_image) if any(other != index for other in self.loose)
-        )
-
-    def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
-        """Return what to ask for besides, so that nodes are taken for this image alone (key, operator, values).
-
-        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it without
-        shutting out types that take the image.
-        """
-        arch = self.images.images[index].arch
-        variants = self.images.images[index].variants
-        if arch is None:
-            return None
-        offers: list[tuple[str, str, tuple[str, ...]]] = [(ARCH, "In", (arch,))]
-        if "windows" not in variants:
-            for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
-                special = variant in variants and "standard" not in variants
-                offers.append((key, "Exists" if special else "DoesNotExist", ()))
-        types, select = self.types_by_image[index], self.catalog.select
-        offers = [offer for offer in offers if not types - select(Requirement.parse(*offer))]
-        for size in range(len(offers) + 1):
-            for combination in combinations(offers, size):
-                requirements = self.requirements.copy()
-                requirements.add(*(Requirement.parse(*asked_key) for asked_key in combination))
-                if self._loose(requirements) == (index,):
-                    return list(combination)
-        return None
-
-
-def adjust_price(price: float | None, change: str | None) -> float | None:
-    """Return a price after an overlay's `price` or `priceAdjustment`: `1.5`, `-0.2`, `+10%` (`AdjustedPrice` of
-    core).
-    """
-    if change is None or price is None:
-        return price if change is None or change[:1] in "+-" else float(change)
-    if change[:1] not in "+-":
-        return float(change)
-    number = float(change.rstrip("%"))
-    return max(price * (1 + number / 100) if change.endswith("%") else price + number, 0.0)

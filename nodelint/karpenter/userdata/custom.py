@@ -16,7 +16,8 @@ from nodelint.karpenter.userdata.family_mismatch import WORDS, end_of_line, firs
 from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, archive, is_mime
 from nodelint.karpenter.userdata.reading import LONGEST, UserData
 from nodelint.karpenter.userdata.settings import KubeletSetting
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.text import Node
 
 _NO_JOIN = "the node never joins the cluster"

@@ -52,13 +52,13 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
 def _encoded(data: UserData) -> UserDataProblem:
     """Base64, which Karpenter encodes once more, so that nothing on the node reads it."""
     hint = (
-        _NO_LAUNCH if data.family == "Bottlerocket" else "Karpenter encodes it once more: nothing on the node runs it"
+        _NO_LAUNCH if data.family == "Bottlerocket" else "Karpenter encodes it again, so nothing on the node runs it"
     )
     return UserDataProblem(
         *first_line(data, data.parts[0]),
-        "the userData is base64: it has to be plain text",
+        "the userData is base64: it must be plain text",
         hint,
-        help="write what it decodes to, in Terraform without `base64encode`",
+        help="write the decoded text, in Terraform without `base64encode`",
     )
 
 

@@ -16,7 +16,8 @@ from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, UserDataP
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
 from nodelint.karpenter.userdata.source_map import ScalarPlaces
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.text import Node
 from nodelint.text.syntax_errors import NotInTime, Unreadable

@@ -13,7 +13,8 @@ from functools import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.userdata.custom import CustomUserData
-from nodelint.model.manifest import EC2NodeClass, text
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest_terms import text
 from nodelint.text import Node
 
 _TOKEN = (

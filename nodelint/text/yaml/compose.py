@@ -96,7 +96,7 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
 def _compose_again(
     source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
-    """Return the same by a newer libyaml, with repairs. Raise `Unreadable`."""
+    """Return the documents of a text, read with repairs by a newer libyaml. Raise `Unreadable`."""
     from nodelint.text.yaml.lenient_yaml import read_repaired
 
     def read(parser: Parser, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:

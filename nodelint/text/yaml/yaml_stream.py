@@ -10,7 +10,7 @@ from collections.abc import Callable
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Position, Source
-from nodelint.text.keywords import KEYWORDS
+from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -24,7 +24,6 @@ _BLOCK = 1 << 17
 
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
-_KEYWORD, _OTHER_KEYWORD = (keyword.encode() for keyword in KEYWORDS)
 _OVERLAP = 32
 """Bytes that a keyword or a border which two blocks share may take."""
 
@@ -119,7 +118,9 @@ class _Parts:
         ahead = before[-len(_BORDER) :]
         shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
         left = len(block) - last if last else len(ahead) - shared + len(block)
-        self._has_keyword = self._has_keyword or _holds_keyword(block) or _holds_keyword(before + block[:_OVERLAP])
+        self._has_keyword = (
+            self._has_keyword or bytes_hold_keyword(block) or bytes_hold_keyword(before + block[:_OVERLAP])
+        )
         self._pending.append(block)
         self._size += len(block)
         self._tail = (before + block[-_OVERLAP:])[-_OVERLAP:]
@@ -151,7 +152,7 @@ class _Parts:
         self._pending = [data]
         self._size = len(data)
         self._tail = data[-_OVERLAP:]
-        self._has_keyword = _holds_keyword(data)
+        self._has_keyword = bytes_hold_keyword(data)
 
     def end(self) -> None:
         """Take the pending bytes, at the end of the stream."""
@@ -160,7 +161,7 @@ class _Parts:
     def _documents(self, data: bytes) -> None:
         if not data:
             return
-        if _holds_keyword(data):
+        if bytes_hold_keyword(data):
             start = 0
             while start < len(data):
                 end = _border(data, start + 1)
@@ -171,7 +172,7 @@ class _Parts:
         self._cut = False
 
     def _document(self, data: bytes) -> None:
-        if not _holds_keyword(data):
+        if not bytes_hold_keyword(data):
             self._skip(data)
         elif self._cut:
             self._refuse()
@@ -188,10 +189,6 @@ class _Parts:
     def _refuse(self) -> None:
         text = f"a document of more than {_LONGEST_DOCUMENT >> 20} MiB mentions Karpenter, which no manifest is"
         raise OSError(errno.EFBIG, text)
-
-
-def _holds_keyword(data: bytes) -> bool:
-    return data.find(_KEYWORD) >= 0 or data.find(_OTHER_KEYWORD) >= 0
 
 
 def _border(data: bytes, start: int) -> int:

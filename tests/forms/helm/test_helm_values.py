@@ -205,7 +205,7 @@ def test_the_release_that_installs_karpenter_is_that_of_values(
 def test_one_subnet_is_one_zone(nodelint: Run, tmp_path: Path) -> None:
     text = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5").replace("subnet-1", "${module.vpc.private_subnets[2]}")
     only = ("--select", "one-zone")
-    assert "pools.tf:6:33: info[one-zone]: one subnet is in one zone" in _check_output(
+    assert "pools.tf:6:33: info[one-zone]: the class has one subnet in one zone" in _check_output(
         nodelint, tmp_path, indented(text, 4), *only
     )
     assert "[one-zone]" not in _check_output(

@@ -17,7 +17,7 @@ from nodelint.forms.lib.gotemplate.expressions import OPEN, Definitions, OwnPiec
 from nodelint.forms.lib.gotemplate.sprig_values import (
     UNSET,
     Printed,
-    Rope,
+    TracedText,
     Unresolved,
     Unset,
     as_node,
@@ -165,19 +165,19 @@ class _Filler(TemplateEvaluator):
         try:
             if action.expression is None:
                 raise Unresolved
-            rope = printed(self.value(action.expression))
+            traced_text = printed(self.value(action.expression))
         except Unresolved:
             self.unresolved += 1
             self.verbatim(code.outer_start, code.outer_end)
         except (Unset, Printed):
             self.unset(code)
         else:
-            self.rope(rope, code)
+            self.traced_text(traced_text, code)
 
-    def rope(self, rope: Rope, code: Code) -> None:
-        self.free |= rope.free
+    def traced_text(self, traced_text: TracedText, code: Code) -> None:
+        self.free |= traced_text.free
         self.printed += 1
-        for text, node in rope.pieces:
+        for text, node in traced_text.pieces:
             self.add(text, code.start, code, node)
 
     def unset(self, code: Code) -> None:
@@ -270,7 +270,7 @@ class _Filler(TemplateEvaluator):
         pairs: list[tuple[object, object]]
         if value.kind == "mapping":
             named = [(entry.name, entry) for entry in value.entries if entry.name is not None]
-            pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda entry: entry[0])]
+            pairs = [(TracedText([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda entry: entry[0])]
         else:
             pairs = list(enumerate(value.items))
         self.budget.spend(len(pairs))

@@ -13,7 +13,7 @@ from nodelint.forms.lib.gotemplate.sprig_signatures import read_text
 from nodelint.forms.lib.gotemplate.sprig_values import (
     CopiedText,
     MadeNode,
-    Rope,
+    TracedText,
     Unresolved,
     as_node,
     hold_value,
@@ -142,7 +142,7 @@ class TemplateEvaluator(ABC):
         self.budget.spend(steps_for(name, args))
         self.budget.require(size_made(name, args))
         found = self.change(name, args) if name in _CHANGING and args else call(name, args)
-        if isinstance(found, Rope):
+        if isinstance(found, TracedText):
             self.budget.spend(0, found.size)
         return found
 
@@ -186,7 +186,7 @@ class TemplateEvaluator(ABC):
         for node in value.walk() if isinstance(value, Node) else (value,):
             self.changed[id(node)] = node
 
-    def include(self, args: list[object]) -> Rope:
+    def include(self, args: list[object]) -> TracedText:
         """What a template of the chart prints. What of it is not known stays code."""
         name = hold_value(args[0])
         found = self.definitions.get(name) if isinstance(name, str) else None
@@ -200,7 +200,7 @@ class TemplateEvaluator(ABC):
             node if start is None else CopiedText(source, start, start + len(text), "scalar", "plain", UNKNOWN)
             for text, node, start in pieces
         ]
-        return Rope([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
+        return TracedText([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
 
     def tpl(self, args: list[object]) -> object:
         """What a text of the values prints that is a template itself."""
@@ -211,20 +211,20 @@ class TemplateEvaluator(ABC):
             and "{{" in value.unquoted
             and "\\" not in value.unquoted
         ):
-            rope = Rope([(value.unquoted, value)])
+            traced_text = TracedText([(value.unquoted, value)])
         else:
-            rope = printed(value)
-        text = str(rope)
+            traced_text = printed(value)
+        text = str(traced_text)
         if "{{" not in text:
             return args[0]
         try:
             parts = parse(text)
         except BadTemplate:
             raise Unresolved from None
-        whole = rope.pieces[0][1] if len(rope.pieces) == 1 else None
+        whole = traced_text.pieces[0][1] if len(traced_text.pieces) == 1 else None
         pieces, free = self.rendered(text, parts, args[1])
         own = [(text, node if start is None else whole) for text, node, start in pieces]
-        return Rope(own, free or rope.free)
+        return TracedText(own, free or traced_text.free)
 
     def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
         """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.

@@ -16,7 +16,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
     CopiedText,
     MadeNode,
     PlacedNode,
-    Rope,
+    TracedText,
     Unordered,
     Unresolved,
     Unset,
@@ -37,56 +37,56 @@ from nodelint.text.yaml.compose import compose
 # -- YAML and JSON
 
 
-def _to_yaml(value: object) -> Rope:
+def _to_yaml(value: object) -> TracedText:
     value = as_node(value) if isinstance(value, dict | list) else value
     if not isinstance(value, Node):
-        return Rope(printed(value).pieces, free=True)
+        return TracedText(printed(value).pieces, free=True)
     if value.kind != "scalar" and not truth(value):
         raise Unset
-    return Rope(list(yaml(value)), free=True)
+    return TracedText(list(yaml(value)), free=True)
 
 
-def _to_json(value: object) -> Rope:
+def _to_json(value: object) -> TracedText:
     value = as_node(value) if isinstance(value, dict | list) else value
     if isinstance(value, Node):
         if not truth(value) and (value.kind != "scalar" or value.value in (None, "")):
             raise Unset
         pieces = list(flow(value))
-        return Rope(pieces, free=any("${" in text for text, _ in pieces))
+        return TracedText(pieces, free=any("${" in text for text, _ in pieces))
     scalar = hold_value(value)
     if scalar is None:
         raise Unset
-    return Rope([(json_text(scalar), None)])
+    return TracedText([(json_text(scalar), None)])
 
 
 def _from_yaml(text: object) -> object:
     """What a text of YAML holds. A value that was printed into it is the very value, others are written nowhere."""
-    rope = printed(text)
-    written = str(rope)
+    traced_text = printed(text)
+    written = str(traced_text)
     if "{{" in written or "${" in written.replace(UNSET, ""):
         raise Unresolved
-    return read_printed(rope)
+    return read_printed(traced_text)
 
 
-def read_printed(rope: Rope) -> Node:
+def read_printed(traced_text: TracedText) -> Node:
     """What a text of YAML holds, each value with the place where it is written. Raises `Unresolved`."""
-    written = str(rope)
+    written = str(traced_text)
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
     except Unreadable:
         raise Unresolved from None
     if len(roots) != 1 or roots[0] is None:
         raise Unresolved
-    return _Printed(rope, written).make_node(roots[0])
+    return _Printed(traced_text, written).make_node(roots[0])
 
 
 class _Printed:
     """A text that was printed, which is read as YAML: its scalars are values that were printed, or written anew."""
 
-    def __init__(self, rope: Rope, written: str) -> None:
+    def __init__(self, traced_text: TracedText, written: str) -> None:
         self._written = written
-        self._pieces = rope.pieces
-        self._starts = list(accumulate((len(text) for text, _ in rope.pieces), initial=0))
+        self._pieces = traced_text.pieces
+        self._starts = list(accumulate((len(text) for text, _ in traced_text.pieces), initial=0))
 
     def make_node(self, node: Node) -> Node:
         """A node of the text as a template has it."""
@@ -245,7 +245,7 @@ def call(name: str, args: Sequence[object]) -> object:
     function = FUNCTIONS.get(name)
     if function is None:
         raise Unresolved
-    if name not in _KEEPING_LAYOUT and any(isinstance(arg, Rope) and arg.free for arg in args):
+    if name not in _KEEPING_LAYOUT and any(isinstance(arg, TracedText) and arg.free for arg in args):
         raise Unresolved
     if name not in ("sortAlpha", "len") and any(isinstance(arg, Unordered) for arg in args):
         raise Unresolved

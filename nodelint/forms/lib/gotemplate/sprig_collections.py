@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from nodelint.forms.lib.gotemplate.sprig_signatures import Function, read_items, read_map, read_text, typed
 from nodelint.forms.lib.gotemplate.sprig_values import (
     MadeNode,
-    Rope,
+    TracedText,
     Unordered,
     Unresolved,
     as_node,
@@ -262,7 +262,7 @@ def _seq(*numbers: int) -> object:
     step = numbers[1] if len(numbers) == 3 else (1 if last >= first else -1)
     if not step or abs(last - first) > _MOST_ITEMS or (last < first) != (step < 0):
         raise Unresolved
-    return Rope([(" ".join(map(str, range(first, last + (1 if step > 0 else -1), step))), None)])
+    return TracedText([(" ".join(map(str, range(first, last + (1 if step > 0 else -1), step))), None)])
 
 
 def _rounded(value: object, places: int) -> object:

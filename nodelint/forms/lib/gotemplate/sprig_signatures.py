@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nodelint.forms.lib.gotemplate.sprig_values import Rope, Unordered, Unresolved, Unset, as_node, hold_value
+from nodelint.forms.lib.gotemplate.sprig_values import TracedText, Unordered, Unresolved, Unset, as_node, hold_value
 from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
 
@@ -39,7 +39,7 @@ def of_texts(takes: str, change: Callable[..., str]) -> Function:
         last = args[-1]
         if isinstance(last, Node) and last.kind == "scalar" and last.value == new:
             return last
-        return last if isinstance(last, Rope) and str(last) == new else Rope([(str(new), None)])
+        return last if isinstance(last, TracedText) and str(last) == new else TracedText([(str(new), None)])
 
     return function
 

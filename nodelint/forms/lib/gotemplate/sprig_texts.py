@@ -10,50 +10,58 @@ import re
 from collections.abc import Sequence
 
 from nodelint.forms.lib.gotemplate.sprig_signatures import Function, of_texts, read_items, read_text, typed
-from nodelint.forms.lib.gotemplate.sprig_values import Piece, Rope, Unresolved, Unset, hold_value, kind_of, printed
+from nodelint.forms.lib.gotemplate.sprig_values import (
+    Piece,
+    TracedText,
+    Unresolved,
+    Unset,
+    hold_value,
+    kind_of,
+    printed,
+)
 from nodelint.text.goregex import find_whole_matches, has_match, replace_matches
 
 _MOST = 100_000
 """Characters that a repeated text may come to."""
 
 
-def _quote(*values: object) -> Rope:
+def _quote(*values: object) -> TracedText:
     pieces: list[Piece] = []
     for value in values:
-        rope = printed(value)
-        if any(not (char.isprintable() or char in "\n\r\t") for char in str(rope)):
+        traced_text = printed(value)
+        if any(not (char.isprintable() or char in "\n\r\t") for char in str(traced_text)):
             raise Unresolved  # Go has its own way to write these
         pieces += [(" ", None)] if pieces else []
         pieces.append(('"', None))
-        pieces += [(json.dumps(text, ensure_ascii=False)[1:-1], node) for text, node in rope.pieces]
+        pieces += [(json.dumps(text, ensure_ascii=False)[1:-1], node) for text, node in traced_text.pieces]
         pieces.append(('"', None))
-    return Rope(pieces)
+    return TracedText(pieces)
 
 
-def _squote(*values: object) -> Rope:
+def _squote(*values: object) -> TracedText:
     pieces: list[Piece] = []
     for value in values:
         pieces += [(" ", None)] if pieces else []
         pieces += [("'", None), *printed(value).pieces, ("'", None)]
-    return Rope(pieces)
+    return TracedText(pieces)
 
 
-def _cat(*values: object) -> Rope:
+def _cat(*values: object) -> TracedText:
     pieces: list[Piece] = []
     for value in values:
         pieces += [(" ", None)] if pieces else []
         pieces += printed(value).pieces
-    return Rope(pieces)
+    return TracedText(pieces)
 
 
-def _indent(width: int, value: object) -> Rope:
+def _indent(width: int, value: object) -> TracedText:
     if not 0 <= width <= 100:
         raise Unresolved
-    rope = printed(_text(value))
+    traced_text = printed(_text(value))
     pieces: list[Piece] = []
-    for line in rope.lines():
+    for line in traced_text.lines():
         pieces += [("\n" if pieces else "", None), (" " * width, None), *line]
-    return Rope(pieces, rope.free)
+    return TracedText(pieces, traced_text.free)
 
 
 def _text(value: object) -> object:
@@ -61,17 +69,17 @@ def _text(value: object) -> object:
     return value
 
 
-def _nindent(width: int, value: object) -> Rope:
+def _nindent(width: int, value: object) -> TracedText:
     made = _indent(width, value)
-    return Rope([("\n", None), *made.pieces], made.free)
+    return TracedText([("\n", None), *made.pieces], made.free)
 
 
 def _trim(value: object) -> object:
-    rope = printed(_text(value))
-    new = str(rope).strip(" \t\n\v\f\r\x85\xa0")
-    if str(rope) == new:
-        return rope
-    return Rope([(new, rope.pieces[0][1] if len(rope.pieces) == 1 else None)], rope.free)
+    traced_text = printed(_text(value))
+    new = str(traced_text).strip(" \t\n\v\f\r\x85\xa0")
+    if str(traced_text) == new:
+        return traced_text
+    return TracedText([(new, traced_text.pieces[0][1] if len(traced_text.pieces) == 1 else None)], traced_text.free)
 
 
 def _truncated(length: int, text: str) -> str:
@@ -165,7 +173,7 @@ def _matches_replaced_by_text(pattern: str, text: str, by: str) -> str:
     return _matches_replaced(pattern, text, by)
 
 
-def _printf(form: str, *values: object) -> Rope:
+def _printf(form: str, *values: object) -> TracedText:
     """A text with values in it. Raises `Unresolved` for a verb that Go prints in another way, or refuses."""
     parts = re.split(r"(%%|%[sdvqt]|%0?\d{1,2}d)", form)
     if any("%" in part for part in parts[::2]) or sum(verb != "%%" for verb in parts[1::2]) != len(values):
@@ -175,25 +183,25 @@ def _printf(form: str, *values: object) -> Rope:
     for verb, part in zip(parts[1::2], parts[2::2], strict=True):
         pieces += [("%", None)] if verb == "%%" else _formatted(verb, next(left))
         pieces.append((part, None))
-    return Rope([piece for piece in pieces if piece[0]])
+    return TracedText([piece for piece in pieces if piece[0]])
 
 
 def _formatted(verb: str, value: object) -> Sequence[Piece]:
-    rope, scalar = printed(value), hold_value(value)
+    traced_text, scalar = printed(value), hold_value(value)
     wanted = {"s": str, "q": str, "d": int, "t": bool}.get(verb[-1])
     if wanted is not None and type(scalar) is not wanted:
         raise Unresolved
     if verb[-1] == "q":
         return _quote(value).pieces
-    return ((verb % scalar, None),) if len(verb) > 2 else rope.pieces
+    return ((verb % scalar, None),) if len(verb) > 2 else traced_text.pieces
 
 
-def _joined(between: str, value: object) -> Rope:
+def _joined(between: str, value: object) -> TracedText:
     items = read_items(value) if kind_of(value) == "slice" else [value]
     texts = [str(printed(item)) for item in items if hold_value(item) is not None]
     if not texts:
         raise Unset
-    return Rope([(between.join(texts), None)])
+    return TracedText([(between.join(texts), None)])
 
 
 def _digest(name: str) -> Function:

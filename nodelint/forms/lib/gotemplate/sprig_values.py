@@ -35,7 +35,7 @@ class Printed(Exception):
     """A list or mapping is printed without a function that writes YAML or JSON."""
 
 
-class Rope:
+class TracedText:
     """A string made of segments, each with the value that it came from.
 
     `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
@@ -70,7 +70,7 @@ class Rope:
         yield line
 
 
-Value = Node | Rope | str | int | float | bool | list[object] | None
+Value = Node | TracedText | str | int | float | bool | list[object] | None
 
 
 class MadeNode(Node):
@@ -109,7 +109,7 @@ def as_node(value: object) -> Node:
     """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template, and without end."""
     if isinstance(value, Node):
         return value
-    if isinstance(value, Rope) and len(value.pieces) == 1:
+    if isinstance(value, TracedText) and len(value.pieces) == 1:
         text, node = value.pieces[0]
         if node is not None and node.kind == "scalar" and node.value == text:
             return node
@@ -117,7 +117,7 @@ def as_node(value: object) -> Node:
         raise Unresolved
     if isinstance(value, dict | list):
         return _make_collection(value, {}, 0)
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", str(value))
     if value is None or isinstance(value, str | int | float | bool):
         return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", value)
@@ -164,7 +164,7 @@ def truth(value: object) -> bool:
         if value.kind == "scalar":
             return truth(known(value))
         return bool(value.entries or value.items)
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         text = str(value)
         if value.free and "{{" in text:
             raise Unresolved
@@ -186,7 +186,7 @@ def is_nil(value: object) -> bool:
 
 def hold_value(value: object) -> object:
     """A scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return str(value)
     if not isinstance(value, Node) or value.kind != "scalar":
         return value
@@ -210,9 +210,9 @@ def kind_of(value: object) -> str:
 _KINDS: dict[type, str] = {str: "string", bool: "bool", int: "int", float: "float64", type(None): "invalid"}
 
 
-def printed(value: object) -> Rope:
+def printed(value: object) -> TracedText:
     """A value as a template prints it. Raises `Unset` and `Printed`."""
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return value
     if isinstance(value, Node):
         if value.kind != "scalar":
@@ -221,14 +221,14 @@ def printed(value: object) -> Rope:
             raise Printed
         if value.value is UNKNOWN or value.value is None or value.value == "":
             raise Unset
-        return Rope([(go_text(hold_value(value)), _origin(value))])
+        return TracedText([(go_text(hold_value(value)), _origin(value))])
     if value is None:
         raise Unset
     if isinstance(value, list | dict):
         raise Printed
     if not isinstance(value, str | int | float):
         raise Unresolved
-    return Rope([(go_text(value), None)])
+    return TracedText([(go_text(value), None)])
 
 
 def go_text(value: object, json_form: bool = False) -> str:

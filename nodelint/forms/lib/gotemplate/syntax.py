@@ -82,7 +82,9 @@ class Block(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A template with a name, which prints nothing where it stands; None for a name that is not a plain text."""
+    """A named template (`define`), which prints nothing where it is defined. `name` is None where it is not a plain
+    text.
+    """
 
     start: int
     end: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.forms.lib.gotemplate.sprig_values import DEEPEST, Rope, Unresolved
+from nodelint.forms.lib.gotemplate.sprig_values import DEEPEST, TracedText, Unresolved
 from nodelint.text.nodes import Node
 
 _LEAST = 8
@@ -41,7 +41,7 @@ def _length(value: object) -> int:
         return len(value)
     if isinstance(value, Node):
         return len(value.items) + len(value.entries)
-    return len(value.pieces) if isinstance(value, Rope) else 1
+    return len(value.pieces) if isinstance(value, TracedText) else 1
 
 
 def size_of(value: object) -> int:
@@ -52,7 +52,7 @@ def size_of(value: object) -> int:
 def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
     if isinstance(value, str):
         return _LEAST + len(value)
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return value.size
     if isinstance(value, Node):
         if value.kind == "scalar":
@@ -98,7 +98,7 @@ def size_made(name: str, args: Sequence[object]) -> int:
 
 
 def _text_size(value: object) -> int:
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return sum([len(text) for text, _ in value.pieces])
     if isinstance(value, Node):
         value = value.value
@@ -106,7 +106,7 @@ def _text_size(value: object) -> int:
 
 
 def _line_breaks(value: object) -> int:
-    if isinstance(value, Rope):
+    if isinstance(value, TracedText):
         return sum([text.count("\n") for text, _ in value.pieces])
     if isinstance(value, Node):
         value = value.value

@@ -20,7 +20,7 @@ _Side = tuple[Inventory, Sequence[Source], str]
 """What was read of a side, what was read for context, and the folder from which its files are named."""
 
 
-def match_twins(old: _Side, new: _Side) -> dict[int, Object] | None:
+def match_unchanged(old: _Side, new: _Side) -> dict[int, Object] | None:
     """The objects of the old side by the ids of those on the new side that are the same.
 
     None where rules may tell the sides apart by more than these objects: where anything is built, or is a template or
@@ -32,12 +32,12 @@ def match_twins(old: _Side, new: _Side) -> dict[int, Object] | None:
     if was is None or now is None or _list_names(was) != _list_names(now):
         return None
     before = {place: (source, objs) for place, source, objs in was}
-    twins: dict[int, Object] = {}
+    unchanged: dict[int, Object] = {}
     for place, source, objs in now:
         other, others = before[place]
         if source.text == other.text and source.encoding == other.encoding:
-            twins.update((id(obj), twin) for obj, twin in zip(objs, others, strict=True))
-    return twins if 2 * len(twins) >= sum(len(objs) for _, _, objs in now) else None
+            unchanged.update((id(obj), twin) for obj, twin in zip(objs, others, strict=True))
+    return unchanged if 2 * len(unchanged) >= sum(len(objs) for _, _, objs in now) else None
 
 
 _File = tuple[str, Source, list[Object]]

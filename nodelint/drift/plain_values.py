@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 from nodelint.base.types import TYPE_CHECKING
@@ -74,16 +73,6 @@ def length(value: object) -> timedelta | None:
     return timedelta(seconds=number)
 
 
-def later(start: datetime | None, after: timedelta | None) -> datetime | None:
-    """Return the time so much later. None where one of the two is not known."""
-    if start is None or after is None:
-        return None
-    try:
-        return start + after
-    except OverflowError:
-        return None
-
-
 def amounts(value: object) -> dict[str, int]:
     """Return amounts of resources in billionths, without those that are no quantities."""
     found = {}
@@ -111,19 +100,6 @@ def is_true(obj: Plain, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-def shown_time(at: datetime) -> str:
-    """Return a time as reports print it: `2026-11-20 12:00 UTC`."""
-    return f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-def shown_length(length_: timedelta) -> str:
-    """Return a duration in at most two units: `2d 3h`, `5m`, `12s`."""
-    total = max(int(length_.total_seconds()), 0)
-    parts = [(total // 86400, "d"), (total // 3600 % 24, "h"), (total // 60 % 60, "m"), (total % 60, "s")]
-    used = [f"{number}{unit}" for number, unit in parts if number]
-    return " ".join(used[:2]) or "0s"
-
-
 def meets(labels: dict[str, str], selector: object) -> bool | None:
     """Whether labels meet a label selector. An empty one meets all; None where it is no selector."""
     if not isinstance(selector, dict):
@@ -142,7 +118,3 @@ def _meets(labels: dict[str, str], expression: Plain) -> bool:
     if operator == "NotIn":
         return value is None or value not in values
     return value is not None if operator == "Exists" else operator == "DoesNotExist" and value is None
-
-
-RELEASE = re.compile(r"karpenter/controller(?:@sha256:[0-9a-f]+)?:v?([0-9]+\.[0-9]+\.[0-9]+)(?:[@-]|$)")
-"""How an image of Karpenter's controller states its release."""

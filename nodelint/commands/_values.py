@@ -1,0 +1,78 @@
+"""`--values`: the values files with which the chart of a run is judged, and nothing else of its values."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.commands._console import stop
+from nodelint.files.gate import gate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodelint.files.discover import Discovery
+
+_CHART = "Chart.yaml"
+_SHOWN = 3
+_SEVERAL = 2
+_MOST_CHARACTERS = 1 << 16
+
+
+def take_values(found: Discovery, values: Sequence[str], paths: Sequence[str]) -> None:
+    """Note the values files of a run. Ends the run if one is not there, or if they are not those of one chart."""
+    for path in values:
+        if not os.path.isfile(path):
+            what = "is a folder: name its files" if os.path.isdir(path) else "no such file"
+            stop(f"--values {path}: {what}")
+        gate.admit(path)
+        fault = _find_fault(path)
+        if fault is not None:
+            stop(f"--values {path}: {fault}")
+    charts = find_charts(found)
+    if not charts:
+        stop(f"--values: no Helm chart in {' '.join(paths)}: name the folder with its {_CHART}")
+    if len(charts) > 1:
+        few = ", ".join(charts[:_SHOWN]) + (", ..." if len(charts) > _SHOWN else "")
+        stop(f"--values are the values of one chart, and there are {len(charts)}: name the folder of one ({few})")
+    found.values = [os.path.normpath(path) for path in values]
+
+
+def hint_at_chart(path: str) -> str | None:
+    """Return how a file is judged if it holds values of a chart; None if it holds none."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read(_MOST_CHARACTERS)
+    if "apiVersion" in text or not any(line[:1].isalpha() and ":" in line for line in text.splitlines()):
+        return None
+    folder = os.path.dirname(path) or os.curdir
+    if os.path.isfile(os.path.join(folder, _CHART)):
+        return f"{path} belongs to a chart: nodelint check {folder}"
+    return f"If {path} is a values file, name its chart: nodelint check CHART --values {path}"
+
+
+def _find_fault(path: str) -> str | None:
+    """Return why a file holds no values; None if it does. A file without any value is one."""
+    from nodelint.text import Source
+    from nodelint.text.syntax_errors import Unreadable
+    from nodelint.text.yaml.compose import compose
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            source = Source(path, file.read())
+    except (OSError, UnicodeError) as error:
+        return str(error)
+    try:
+        roots = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
+    except Unreadable as error:
+        return f"line {source.position(error.offset).line}: {error.message}"
+    if all(root.kind == "mapping" and root.get("apiVersion") is None for root in roots) and len(roots) < _SEVERAL:
+        return None
+    return "no values file, which holds one mapping and no Kubernetes object"
+
+
+def find_charts(found: Discovery) -> list[str]:
+    """Return the folders of the charts among the files that were read, without those vendored in others."""
+    folders = sorted(os.path.dirname(path) or os.curdir for path in found.seen if os.path.basename(path) == _CHART)
+    return [folder for folder in folders if os.path.basename(os.path.dirname(folder)) != "charts"]

@@ -1,0 +1,260 @@
+"""One try of the scheduler to put a pod on a new node of a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.pod_terms import HostPort, LabelExpression, Term, Toleration, TopologyKey
+from nodelint.fit.pods import Daemon, Pod, add_requests
+from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
+from nodelint.fit.refusal import (
+    VOLUME_CLASH,
+    PoolRefusal,
+    clash_refusal,
+    shown_requests,
+    taint_refusal,
+    too_few_types,
+)
+from nodelint.fit.topologies import find_no_domain
+from nodelint.fit.volumes import VolumePlace
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
+from nodelint.model.requirement import Requirements
+
+if TYPE_CHECKING:
+    from nodelint.fit.lacking import Explanation
+    from nodelint.fit.refusal import Reason
+
+
+class Surroundings(NamedTuple):
+    """What a pod was judged with: the DaemonSets of a pool's types, and where the pod's volumes can be."""
+
+    daemons: tuple[DaemonGroup, ...]
+    volumes: tuple[VolumePlace, ...] = ()
+
+
+class Attempt:
+    """One try to put a pod on a new node of a pool."""
+
+    def __init__(
+        self, pod: Pod, pool: EmptyPool, daemons: Sequence[DaemonGroup], volumes: Sequence[VolumePlace]
+    ) -> None:
+        self.pod = pod
+        self.pool = pool
+        self.daemons = daemons
+        self.volumes = volumes
+
+    def judge(self, state: PodState) -> PoolVerdict:
+        pool = self.pool
+        taint = pool.untolerated(state.tolerations, soft=True)
+        if taint is not None:
+            return PoolVerdict(pool, NONE, taint_refusal(taint, self.pod))
+        expressions = [*self.pod.selector]
+        expressions += state.preferred.expressions if state.preferred is not None else ()
+        expressions += state.required.expressions if state.required is not None else ()
+        requirements = requirements_of(expressions, pool.release)
+        clash = pool.clash(pool.requirements, requirements)
+        if clash is not None:
+            return PoolVerdict(pool, NONE, clash_refusal(clash, requirements, pool, expressions))
+        total = pool.requirements
+        if expressions:
+            total = total.copy()
+            total.add(*requirements)
+        found = PoolVerdict(pool, NONE, None)
+        for volume in self.volumes or (None,):
+            found = self._on_types(total, volume, state, expressions)
+            if found.fits:
+                break
+        return found
+
+    def _on_types(
+        self,
+        requirements: Requirements,
+        volume: VolumePlace | None,
+        state: PodState,
+        expressions: Sequence[LabelExpression],
+    ) -> PoolVerdict:
+        pool = self.pool
+        if volume is not None:
+            clash = pool.clash(requirements, volume.requirements)
+            if clash is not None:
+                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions, requirements))
+            requirements = requirements.copy()
+            requirements.add(*volume.requirements)
+        for topology in state.topologies:
+            none = find_no_domain(topology, pool, requirements, self.pod.tolerations, state.tolerations)
+            if none is not None:
+                text = f"unsatisfiable topology constraint for {topology.what}, key={topology.key}"
+                lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
+                return PoolVerdict(pool, NONE, lacking)
+        types, refusal = self._filtered(requirements, expressions)
+        if refusal is not None and volume is not None and volume.apart is not None:
+            refusal = self._with_volumes_apart(refusal, *volume.apart)
+        if refusal is None and types and not pool.pool.static:
+            refusal = too_few_types(pool, types)
+        return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
+
+    def _volume_refusal(
+        self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression], existing: Requirements
+    ) -> PoolRefusal:
+        def explain() -> Explanation | None:
+            from nodelint.fit import lacking
+
+            if volume.apart is not None:
+                return lacking.explain_volumes_apart(*volume.apart)
+            return lacking.explain_volume_clash(expressions, clash, volume.requirements, volume.node)
+
+        found = clash_refusal(clash, volume.requirements, self.pool, (), existing)
+        text = found.message.replace("incompatible requirements", VOLUME_CLASH)
+        at = self.pod.node.get("volumes")
+        return found._replace(message=text, at_workload=at, explain=explain)
+
+    def _with_volumes_apart(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_volumes_apart
+
+            return explain_volumes_apart(first, then)
+
+        return refusal._replace(at_workload=self.pod.node.get("volumes"), daemons=(), explain=explain)
+
+    def _filtered(
+        self, requirements: Requirements, expressions: Sequence[LabelExpression]
+    ) -> tuple[TypeSet, PoolRefusal | None]:
+        """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
+        pool = self.pool
+        if requirements is pool.requirements:
+            meeting, offered = pool.own_types
+        else:
+            meeting, offered = pool.meeting(requirements, pool.allowed), pool.offered(requirements, pool.allowed)
+        rooms = []
+        for group in self.daemons:
+            if group.port_taken_from(self.pod) is None:
+                types = group.types & pool.allowed
+                requests = add_requests((self.pod.requests, group.requests))
+                room = pool.sizes.holding(requests, types)
+                rooms.append((types, room & offered if pool.release >= DAEMONS_BY_TYPE else room))
+        launched = meeting & offered
+        left = union(room & launched for _, room in rooms)
+        if left:
+            return left, None
+
+        def explain() -> Explanation | None:
+            return self._explain(meeting & offered, requirements, expressions)
+
+        return NONE, self._refusal(meeting, offered, rooms)._replace(explain=explain)
+
+    def _explain(
+        self, types: TypeSet, requirements: Requirements, expressions: Sequence[LabelExpression]
+    ) -> Explanation | None:
+        """The resource of which the types left have too little, or what leaves no type."""
+        from nodelint.fit import lacking
+
+        pool = self.pool
+        if not types:
+            return lacking.explain_clash(pool, expressions)
+        found = lacking.explain_lack(self.pod, pool, self.daemons, types)
+        beyond = lacking.explain_limits(self.pod, pool, self.daemons, pool.meeting(requirements, pool.candidates))
+        return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
+
+    def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
+        """Why no type is left; `rooms` are the types of each group of daemons, and those of them with room."""
+        pool, in_pairs = self.pool, set[str]()
+        for types, room in rooms:
+            in_pairs.update(_pairs(meeting & types, room, offered & types))
+        met = any(meeting & types for types, _ in rooms)
+        fitting = any(room for _, room in rooms)
+        with_offer = any(offered & types for types, _ in rooms)
+        reason, text = _explain(met, fitting, with_offer, in_pairs)
+        asking = self.pod.node.get("containers") if reason == "resources" else None
+        text = f"{text}, resources={shown_requests(self.pod.requests)}"
+        alone = meeting & offered & pool.sizes.holding(self.pod.requests, pool.allowed)
+        in_the_way = daemons_in_the_way(self.pod, [group for group in self.daemons if group.types & alone])
+        return PoolRefusal(reason, text, None, asking, *in_the_way)
+
+
+class PoolVerdict(NamedTuple):
+    """What a pool makes of a pod: the types that hold it, with an image, or why there is none.
+
+    `surroundings` are what the pod was refused with. None if it was not refused.
+    """
+
+    pool: EmptyPool
+    types: TypeSet
+    refusal: PoolRefusal | None
+    surroundings: Surroundings | None = None
+    preferences_open: bool = False
+    """Whether the types depend on `preferencePolicy`, which is not known."""
+    takes_if_ignored: bool = False
+    """Whether the pool takes the pod under one value of `preferencePolicy` alone, which is not known."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the pool takes it."""
+        return self.refusal is None
+
+    def in_own_labels(self) -> PoolVerdict:
+        """Return the verdict with the labels of instance types as the pool's provider names them."""
+        if self.refusal is None or not self.pool.is_of_auto_mode:
+            return self
+        message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")
+        return self._replace(refusal=self.refusal._replace(message=message))
+
+
+class PodState(NamedTuple):
+    """A pod as the scheduler tries it: one required term, one preferred, tolerations, and what it is spread over."""
+
+    required: Term | None
+    preferred: Term | None
+    tolerations: tuple[Toleration, ...]
+    topologies: tuple[TopologyKey, ...]
+
+
+def daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
+    """The daemons that keep a pod from types that would hold it alone, and the port that one of them has taken."""
+    for group in groups:
+        taken = group.port_taken_from(pod)
+        if taken is not None:
+            return (taken[1],), taken[0]
+    asking = (daemon for group in groups for daemon in group.daemons if len(daemon.pod.requests) > 1)
+    return tuple({id(daemon.workload): daemon for daemon in asking}.values()), None
+
+
+def _pairs(meets: TypeSet, room: TypeSet, offers: TypeSet) -> Iterator[str]:
+    if meets & room - offers:
+        yield "requirements and resources"
+    if meets & offers - room:
+        yield "requirements and offering"
+    if room & offers - meets:
+        yield "resources and offering"
+
+
+def _explain(met: bool, fitting: bool, with_offer: bool, pairs: set[str]) -> tuple[Reason, str]:
+    """The text of `InstanceTypeFilterError`, and the first of the reasons that it names."""
+    none = "no instance type"
+    failed: list[tuple[bool, Reason, str]] = [
+        (met, "requirements", "met the scheduling requirements"),
+        (fitting, "resources", "had enough resources"),
+        (with_offer, "offering", "had a required offering"),
+    ]
+    lacking = [(reason, text) for holds, reason, text in failed if not holds]
+    if len(lacking) > 1:
+        return lacking[0][0], f"{none} {' or '.join(text for _, text in lacking)}"
+    if not met:
+        return "requirements", f"{none} met all requirements"
+    if not fitting:
+        return "resources", f"{none} has enough resources"
+    if not with_offer:
+        return "offering", f"{none} has the required offering"
+    if "requirements and resources" in pairs:
+        text = "which met the scheduling requirements and had enough resources, had a required offering"
+        return "requirements", f"{none} {text}"
+    if "resources and offering" in pairs:
+        text = "which had enough resources and the required offering met the scheduling requirements"
+        return "resources", f"{none} {text}"
+    if "requirements and offering" in pairs:
+        text = "which met the scheduling requirements and the required offering had the required resources"
+        return "requirements", f"{none} {text}"
+    return "requirements", f"{none} met the requirements/resources/offering tuple"

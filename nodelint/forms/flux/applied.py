@@ -1,0 +1,98 @@
+"""What Kustomizations and HelmReleases of Flux apply: which folders, at which revision of which repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from nodelint.files.safe_read import find_top
+from nodelint.forms.flux.charts import is_helm_release
+from nodelint.forms.flux.kustomizations import find_folder, list_kustomizations
+from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
+from nodelint.forms.lib.values import nodes_of
+from nodelint.forms.requests import FolderUse, name_repository, name_revision
+from nodelint.model.finding import span_of
+from nodelint.text import Node
+from nodelint.text.missing import text_of
+
+_REPOSITORY = "GitRepository"
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """The folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
+    repositories = _Repositories(files)
+    for root in list_kustomizations([*files.by_path.values()]):
+        prune, folder = root.find("spec", "prune"), find_folder(root)
+        if folder is not None and (prune is None or prune.value is not False):
+            terms = (
+                *repositories.list_terms(root, root.find("spec", "sourceRef")),
+                *_list_fields(root, "kubeConfig"),
+            )
+            yield FolderUse(_name(root), folder, span_of(root), terms)
+    for source in [*files.by_path.values()]:
+        if "HelmRelease" not in source.text or source.may_be_template:
+            continue
+        for root in filter(is_helm_release, nodes_of(source)):
+            chart = text_of(root.find("spec", "chart", "spec", "chart"))
+            reference = root.find("spec", "chart", "spec", "sourceRef")
+            if chart and reference is not None and text_of(reference.get("kind")) == _REPOSITORY:
+                home = find_top(os.path.dirname(os.path.abspath(source.path))) or files.top
+                terms = (*repositories.list_terms(root, reference), *_list_release_terms(root))
+                yield FolderUse(_name(root), os.path.normpath(os.path.join(home, chart)), span_of(root), terms)
+
+
+def _name(root: Node) -> str:
+    return f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
+
+
+def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
+    """The name and namespaces of a release, which Flux installs anew if one changes, and what changes its render."""
+    namespace = text_of(root.find("metadata", "namespace"))
+    target = text_of(root.find("spec", "targetNamespace"))
+    default = "-".join(filter(None, (target, text_of(root.find("metadata", "name")))))
+    yield "releaseName", text_of(root.find("spec", "releaseName")) or default
+    yield "targetNamespace", target or namespace
+    yield "storageNamespace", text_of(root.find("spec", "storageNamespace")) or namespace
+    yield from _list_fields(root, "postRenderers", "kubeConfig")
+
+
+def _list_fields(root: Node, *names: str) -> Iterator[tuple[str, str]]:
+    for name in names:
+        found = root.find("spec", name)
+        yield name, in_one_line(found) if found is not None else ""
+
+
+class _Repositories:
+    """The GitRepositories among the files of a side, read when the first is asked for."""
+
+    def __init__(self, files: UnreadInputs) -> None:
+        self._files = files
+        self._found: dict[str, list[Node]] | None = None
+
+    def list_terms(self, root: Node, reference: Node | None) -> Iterator[tuple[str, str]]:
+        """The source of an object: its kind and name, and the repository and revision of a GitRepository."""
+        if reference is None:
+            return
+        kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))
+        yield "sourceRef", f"{kind} {name}"
+        named = self._list().get(name, []) if kind == _REPOSITORY else []
+        namespace = text_of(reference.get("namespace")) or text_of(root.find("metadata", "namespace"))
+        same = [made for made in named if text_of(made.find("metadata", "namespace")) == namespace]
+        for repository in same or named:
+            yield "url", name_repository(text_of(repository.find("spec", "url")))
+            revision = repository.find("spec", "ref")
+            for entry in revision.entries if revision is not None else ():
+                text = text_of(entry.value)
+                yield f"ref.{entry.name}", name_revision(text) if entry.name == "branch" else text
+
+    def _list(self) -> dict[str, list[Node]]:
+        if self._found is None:
+            self._found = {}
+            for path in self._files.paths:
+                source = self._files.read(path) if path.endswith((".yaml", ".yml")) else None
+                if source is None or _REPOSITORY not in source.text or source.may_be_template:
+                    continue
+                for root in nodes_of(source):
+                    if text_of(root.get("kind")) == _REPOSITORY:
+                        self._found.setdefault(text_of(root.find("metadata", "name")), []).append(root)
+        return self._found

@@ -1,0 +1,80 @@
+"""The files that have to be read with a file of Terraform that the user names: without them it makes no object."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.files.gate import gate
+
+_VARIABLES = (".tfvars", ".tfvars.json")
+_MODULE = (".tf", ".tofu")
+_TEXTS = (".yaml", ".yml", ".tpl", ".tftpl", ".tmpl", ".json")
+_LARGEST = 4 << 20
+_DEEPEST = 4
+"""Folders between a file of variables and its root module, and modules that call each other."""
+_MOST = 1000
+_READS = re.compile(
+    r"\b(?:file|templatefile|fileset)\(\s*(?:path\.\w+\s*,\s*)?\"([^\"\n]+)\"|\bpattern\s*=\s*\"([^\"\n]+)\""
+)
+_HOME = re.compile(r"\$\{path\.(?:module|root|cwd)\}/?")
+_CALLED = re.compile(r"\bsource\"?\s{0,20}=\s{0,20}\"(\.{1,2}/[^\"$\n]+)\"")
+
+
+def list_read_with(path: str) -> Iterator[str]:
+    """Yield the files that are read with a file that the user names: templates, and for variables the root module."""
+    if path.endswith(_VARIABLES):
+        folder = _find_root(os.path.dirname(path))
+        if folder is not None:
+            yield from _list_of_module(folder, set())
+    elif path.endswith(_MODULE):
+        yield from _list_texts(path)
+
+
+def _find_root(folder: str) -> str | None:
+    """Return the folder of the root module of a file of variables: its own, or the nearest above it."""
+    for _ in range(_DEEPEST):
+        if any(name.endswith(_MODULE) for name in gate.names(folder or os.curdir)):
+            return folder
+        folder = os.path.normpath(os.path.join(folder, os.pardir))
+        if gate.refusal(folder) is not None:
+            return None
+    return None
+
+
+def _list_of_module(folder: str, seen: set[str], depth: int = 0) -> Iterator[str]:
+    """Yield the files of a module and of those that it calls, with the texts that they fill in."""
+    if folder in seen or depth > _DEEPEST:
+        return
+    seen.add(folder)
+    for name in gate.names(folder or os.curdir):
+        if name.endswith(_MODULE):
+            path = os.path.join(folder, name)
+            yield path
+            yield from _list_texts(path)
+            for called in _CALLED.findall(_read(path)):
+                yield from _list_of_module(os.path.normpath(os.path.join(folder, called)), seen, depth + 1)
+
+
+def _list_texts(path: str) -> Iterator[str]:
+    """Yield the files that a file of Terraform reads by name; of names with `${` or `*` all texts in their folder."""
+    for found in _READS.finditer(_read(path)):
+        named = _HOME.sub("", found[1] or found[2])
+        at = re.search(r"[$*?{]", named)
+        place = os.path.normpath(os.path.join(os.path.dirname(path), named if at is None else named[: at.start()]))
+        if at is None:
+            if gate.is_file(place):
+                yield place
+            continue
+        folder = place if named[: at.start()].endswith("/") or at.start() == 0 else os.path.dirname(place)
+        for name in gate.names(folder or os.curdir)[:_MOST]:
+            if name.endswith(_TEXTS) and gate.is_file(os.path.join(folder, name)):
+                yield os.path.join(folder, name)
+
+
+def _read(path: str) -> str:
+    try:
+        return gate.read(path, _LARGEST).decode(errors="replace")
+    except OSError:
+        return ""

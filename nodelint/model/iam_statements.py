@@ -1,0 +1,160 @@
+"""Statements of IAM policies as files write them: JSON, YAML, Terraform, and programs that make policies."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.finding import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.text import Node, Source
+
+_TOKEN = re.compile(r"""[{}()]|(?<![\w.])["']?(?i:(?:not_?)?actions?)["']?[ \t]*+[=:](?!=)[ \t]*+""")
+_LIST = re.compile(r"""\[((?:[^\][]|\[[^\][]{0,100}\]){0,20000})\]|("[^"\n]{0,500}"|'[^'\n]{0,500}')""")
+_RESOURCES = re.compile(r"""(?<![\w.])["']?(?i:(not_?)?resources?)["']?[ \t]*+[=:](?!=)[ \t]*+""")
+_DENY = re.compile(r"""(?i)\beffect["']?\s*[=:]\s*["']?(?:iam\.)?(?:Effect\.)?deny\b""")
+_TEXT = re.compile(r"""["']([^"'\n]*)["']""")
+_BESIDE_TEXT = re.compile(r"""["'][^"'\n]*["']|(?:#|//)[^\n]*|[\s,+]""")
+_CLOSES = {"}": "{", ")": "("}
+
+
+class Statement(NamedTuple):
+    """A statement of a policy. Actions and resources may be patterns; None where they are not known in full."""
+
+    at: Span
+    """Where its actions are written."""
+    text: str
+    """All of the statement, as it is written."""
+    allows: bool
+    actions: tuple[str, ...] | None
+    resources: tuple[str, ...] | None
+
+    def grants(self, action: str) -> bool | None:
+        """Return whether the statement allows an action on something; None where that is not known."""
+        if not self.allows:
+            return False
+        if self.actions is None:
+            return None
+        return any(matches_action(pattern, action) for pattern in self.actions)
+
+    def covers(self, kind: str) -> bool | None:
+        """Return whether its resources are of a kind of EC2, such as `launch-template`; None where not known."""
+        if self.resources is None:
+            return None
+        found = [_is_of_kind(resource, kind) for resource in self.resources]
+        return True if True in found else None if None in found else False
+
+
+def matches_action(pattern: str, action: str) -> bool:
+    """Return whether an action of a policy, which may have wildcards, stands for an action."""
+    written = re.escape(pattern.lower()).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(written, action.lower()) is not None
+
+
+def list_statements(source: Source) -> Sequence[Statement]:
+    """Return the statements of a file, in the order in which they stand."""
+    return source.once(list_statements, lambda: tuple(_find(source)))
+
+
+def _find(source: Source) -> Iterator[Statement]:
+    found = {statement.at.start: statement for statement in _in_braces(source)}
+    for document in source.documents if source.path.endswith((".yaml", ".yml", ".template")) else ():
+        for node in document.root.walk() if document.root is not None else ():
+            statement = _of_node(node) if node.kind == "mapping" else None
+            if statement is not None:
+                found[statement.at.start] = statement
+    yield from (found[start] for start in sorted(found))
+
+
+def _in_braces(source: Source) -> Iterator[Statement]:
+    """The statements between braces or parentheses, as JSON, Terraform and programs have them."""
+    text, opened = source.text, []
+    waiting: list[tuple[int, re.Match[str]]] = []
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "{(":
+            opened.append(token)
+        elif sign in "})":
+            while opened and opened[-1][0] != _CLOSES[sign]:
+                opened.pop()
+            if not opened:
+                continue
+            start = opened.pop().start()
+            while waiting and waiting[-1][0] >= start:
+                _, key = waiting.pop()
+                statement = _of_text(source, text[start : token.end()], key)
+                if statement is not None:
+                    yield statement
+        elif opened:
+            waiting.append((opened[-1].start(), token))
+
+
+def _of_text(source: Source, text: str, key: re.Match[str]) -> Statement | None:
+    written = _LIST.match(source.text, key.end())
+    if written is None and not re.match(r"[\w.]+", source.text[key.end() : key.end() + 1]):
+        return None
+    named = _list_texts(written)
+    if named is not None and not any(":" in action or action == "*" for action in named):
+        return None  # the actions of another tool
+    resources: tuple[str, ...] | None = ()
+    for given in _RESOURCES.finditer(text):
+        listed = _list_texts(_LIST.match(text, given.end()))
+        resources = None if listed is None or resources is None or given[1] else (*resources, *listed)
+    inverse = re.match(r"(?i)[\"']?not", key[0]) is not None
+    end = written.end() if written is not None else key.end()
+    return Statement(
+        Span(source, key.start(), end),
+        text,
+        _DENY.search(text) is None,
+        None if inverse else named,
+        resources or None,
+    )
+
+
+def _list_texts(written: re.Match[str] | None) -> tuple[str, ...] | None:
+    """Return the texts of a list or of a single text; None if it holds anything else."""
+    if written is None:
+        return None
+    body = written[0] if written[2] else written[1]
+    if _BESIDE_TEXT.sub("", body):
+        return None
+    return tuple(_TEXT.findall(re.sub(r"(?m)^\s*(?:#|//).*$", "", body)))
+
+
+def _of_node(node: Node) -> Statement | None:
+    """Return the statement that a mapping of YAML is; None if it is none."""
+    entries = {str(entry.name).lower(): entry for entry in node.entries}
+    given = entries.get("action") or entries.get("notaction")
+    if given is None or not ("effect" in entries or "resource" in entries or "notresource" in entries):
+        return None
+    listed = [given.value] if given.value.kind == "scalar" else given.value.items
+    actions = [item.value for item in listed]
+    known = "action" in entries and all(isinstance(action, str) for action in actions)
+    effect = entries.get("effect")
+    resources = entries["resource"].value if "resource" in entries else None
+    shown = [] if resources is None else resources.items or [resources]
+    source: Source = node.source  # type: ignore[assignment]
+    return Statement(
+        Span(source, given.key.start, given.value.end),
+        source.text[node.start : node.end],
+        effect is None or str(effect.value.value).lower() != "deny",
+        tuple(map(str, actions)) if known else None,
+        tuple(source.text[item.start : item.end].strip("\"'") for item in shown) or None,
+    )
+
+
+def _is_of_kind(resource: str, kind: str) -> bool | None:
+    """Return whether an ARN or a pattern stands for resources of a kind; None where a reference stands for it."""
+    plain = re.sub(r"\$?\{[^{}]*\}", "_", resource)
+    if plain.strip("*") == "":
+        return True
+    found = re.search(r":ec2:[^:]*:[^:]*:([\w*-]+)", plain)
+    if found is None:
+        return None if not plain.startswith("arn:") or "Ref" in plain or "GetAtt" in plain else False
+    if "_" in found[1]:
+        return None
+    return re.fullmatch(re.escape(found[1]).replace(r"\*", ".*"), kind) is not None

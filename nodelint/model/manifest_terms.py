@@ -1,0 +1,168 @@
+"""Entries of a NodePool and an EC2NodeClass: requirements, labels, taints, selector terms, and what they hold."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node, UnknownValue
+
+Text = str | UnknownValue
+
+
+class Value(NamedTuple):
+    """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
+
+    text: Text | None
+    node: Node
+
+
+class RequirementLine(NamedTuple):
+    """An entry of `spec.template.spec.requirements`, as it is written."""
+
+    node: Node
+    key: Text | None
+    operator: Text | None
+    values: tuple[Value, ...]
+    min_values: int | None
+    known: bool
+    """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return the values that are known texts."""
+        return tuple([v.text for v in self.values if isinstance(v.text, str)])
+
+    @property
+    def known_texts(self) -> tuple[str, ...] | None:
+        """Return the values; None where anything of the entry is not known, for then it may mean anything."""
+        return self.texts if self.known else None
+
+    @property
+    def key_node(self) -> Node:
+        """Return where the key's value stands; the whole entry where there is none."""
+        return self.node.get("key") or self.node
+
+    @property
+    def values_node(self) -> Node:
+        """Return where the list of values stands; the whole entry where there is none."""
+        return self.node.get("values") or self.node
+
+
+class Label(NamedTuple):
+    """A key of a map of labels or tags with its value."""
+
+    key_node: Node
+    node: Node
+    key: Text
+    value: Text | None
+
+
+class Taint(NamedTuple):
+    """An entry of `taints` or `startupTaints`."""
+
+    node: Node
+    key: Text | None
+    value: Text | None
+    effect: Text | None
+
+
+class SelectorTerm(NamedTuple):
+    """An entry of a list of selector terms (`amiSelectorTerms` and the like)."""
+
+    node: Node
+    alias: Text | None
+    id: Text | None
+    name: Text | None
+    owner: Text | None
+    ssm_parameter: Text | None
+    tags: tuple[Label, ...]
+
+
+class Alias(NamedTuple):
+    """`family@version` of an AMI selector term. A missing version is an empty text."""
+
+    family: str
+    version: str
+
+
+class ClassRef(NamedTuple):
+    """`spec.template.spec.nodeClassRef` of a NodePool."""
+
+    node: Node
+    group: Text | None
+    kind: Text | None
+    name: Text | None
+
+
+def parse_alias(value: str) -> Alias:
+    """Split `al2023@v20250403` at its first `@`, as the controller does."""
+    family, _, version = value.partition("@")
+    return Alias(family, version)
+
+
+def text(node: Node | None) -> Text | None:
+    """Return the text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    if node is None or node.kind != "scalar":
+        return None
+    if isinstance(node.value, str) or node.value is UNKNOWN:
+        return node.value
+    return None
+
+
+def whole_number(node: Node | None) -> int | None:
+    """Return a whole number. None for anything else."""
+    value = node.value if node is not None else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def mappings_of(node: Node | None) -> list[Node]:
+    """Return the mappings of a list; none where it is not a list."""
+    if node is None or node.kind != "sequence":
+        return []
+    return [item for item in node.items if item.kind == "mapping"]
+
+
+def requirement_line(node: Node) -> RequirementLine:
+    """Return an entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
+    listed = node.get("values")
+    is_list = listed is None or listed.kind == "sequence"
+    key, operator = text(node.get("key")), text(node.get("operator"))
+    values = [Value(text(item), item) for item in listed.items] if listed is not None else []
+    known = is_list and isinstance(key, str) and isinstance(operator, str)
+    return RequirementLine(
+        node=node,
+        key=key,
+        operator=operator,
+        values=tuple(values),
+        min_values=whole_number(node.get("minValues")),
+        known=known and all(isinstance(value.text, str) for value in values),
+    )
+
+
+def labels(node: Node | None) -> tuple[Label, ...]:
+    """Return the entries of a map of labels or tags; none where it is not a mapping."""
+    if node is None or node.kind != "mapping":
+        return ()
+    found = []
+    for entry in node.entries:
+        key = text(entry.key)
+        if key is not None:
+            found.append(Label(entry.key, entry.value, key, text(entry.value)))
+    return tuple(found)
+
+
+def taint(node: Node) -> Taint:
+    """Return an entry of a list of taints."""
+    return Taint(node, text(node.get("key")), text(node.get("value")), text(node.get("effect")))
+
+
+def selector_term(node: Node) -> SelectorTerm:
+    """Return an entry of a list of selector terms."""
+    return SelectorTerm(
+        node=node,
+        alias=text(node.get("alias")),
+        id=text(node.get("id")),
+        name=text(node.get("name")),
+        owner=text(node.get("owner")),
+        ssm_parameter=text(node.get("ssmParameter")),
+        tags=labels(node.get("tags")),
+    )

@@ -1,0 +1,73 @@
+"""Where the lines of a text begin."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from nodelint.base.tuples import NamedTuple
+
+_ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"
+
+
+class Position(NamedTuple):
+    """A place in a text: line and column count from 1 (columns in code points), the offset from 0."""
+
+    line: int
+    column: int
+    offset: int
+
+
+class Lines:
+    """The lines of a text."""
+
+    __slots__ = ("_flat", "_starts", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._flat: str | None = None
+        self._starts: list[int] | None = None
+
+    @property
+    def flat(self) -> str:
+        """Return the text with a line feed for each other line break of YAML than `\\n` and `\\r\\n`; places stay.
+
+        It is the text itself where there is none: a lone `\\r`, NEL, LS or PS.
+        """
+        if self._flat is None:
+            plain = self._text.isascii() and "\r" not in self._text
+            self._flat = self._text if plain else re.sub(_ODD_BREAK, "\n", self._text)
+            if self._flat == self._text:
+                self._flat = self._text
+        return self._flat
+
+    def position(self, offset: int) -> Position:
+        """Return the line and the column of a character."""
+        lines = self._list_starts()
+        offset = max(0, min(offset, len(self._text)))
+        line = bisect_right(lines, offset)
+        start = lines[line - 1]
+        column = offset - start + 1
+        if line == 1 and offset > 0 and self._text.startswith("\ufeff"):
+            column -= 1  # no editor counts the byte order mark
+        return Position(line, column, offset)
+
+    def line(self, number: int) -> str:
+        """Return the text of a line, counted from 1, without its line break; empty where there is none."""
+        lines = self._list_starts()
+        if not 1 <= number <= len(lines):
+            return ""
+        end = lines[number] - 1 if number < len(lines) else len(self._text)
+        return self._text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
+
+    def start_of_line(self, number: int) -> int:
+        """Return where a line begins, counted from 1; the last line where there are fewer."""
+        lines = self._list_starts()
+        return lines[min(max(number, 1), len(lines)) - 1]
+
+    def _list_starts(self) -> list[int]:
+        if self._starts is None:
+            # A lone \r ends a line for YAML and for editors.
+            breaks = r"\r\n?|\n" if "\r" in self._text else "\n"
+            self._starts = [0, *(match.end() for match in re.finditer(breaks, self._text))]
+        return self._starts

@@ -1,0 +1,175 @@
+"""Files that the command line names: values files of a chart, and files of Terraform's variables."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import write_files as write
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+TEMPLATE = """\
+{{- range .Values.pools }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: {{ .name }}}
+spec:
+  template:
+    metadata: {labels: {team: {{ .team | default "web" }}}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: {{ toJson .families }}}
+        - {key: kubernetes.io/arch, operator: In, values: {{ toJson .arch }}}
+{{- end }}
+"""
+DEFAULTS = "pools:\n  - name: web\n    families: [m7i, c7i]\n    arch: [amd64]\n"
+WRONG = "pools:\n  - name: web\n    families: [m7g]\n    arch: [amd64]\n"
+RIGHT = "pools:\n  - name: web\n    families: [m7g]\n    arch: [arm64]\n"
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    files = {"Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n", "values.yaml": DEFAULTS}
+    write(tmp_path / "pools", {**files, "templates/pools.yaml": TEMPLATE})
+    return tmp_path
+
+
+def list_findings(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str]]:
+    """The rules of the findings, each with the file at which it is reported."""
+    return [(f["rule"], f["path"]) for f in json.loads(done.stdout)["findings"]]
+
+
+@pytest.mark.parametrize("arguments", [["pools", "envs/dev.yaml"], ["."], ["pools", "--values", "envs/dev.yaml"]])
+def test_a_values_file_with_one_key_is_judged(nodelint: Run, chart: Path, arguments: list[str]) -> None:
+    write(chart, {"envs/dev.yaml": WRONG})
+    done = nodelint("check", "--format", "json", *arguments)
+    assert [rule for rule, _ in list_findings(done)] == ["no-instance-type"], done.stdout
+    assert "envs/dev.yaml" in done.stdout
+    assert "All good" not in nodelint("check", *arguments).stdout
+
+
+@pytest.mark.parametrize(
+    ("order", "findings"),
+    [(["wrong", "right"], 0), (["right", "wrong"], 1), (["right"], 0)],
+)
+def test_later_values_files_replace_earlier_ones(nodelint: Run, chart: Path, order: list[str], findings: int) -> None:
+    """As `helm -f` has them, and no other file of values counts beside them."""
+    write(chart, {"wrong.yaml": WRONG, "right.yaml": RIGHT, "pools/values-other.yaml": WRONG})
+    flags = [part for name in order for part in ("-f", f"{name}.yaml")]
+    assert len(list_findings(nodelint("check", "--format", "json", ".", *flags))) == findings
+
+
+def test_defaults_that_values_replace_are_not_judged(nodelint: Run, chart: Path) -> None:
+    write(chart, {"pools/values.yaml": WRONG, "right.yaml": RIGHT})
+    assert nodelint("check", "pools").returncode == 1
+    assert nodelint("check", "pools", "-f", "right.yaml").returncode == 0
+
+
+def test_every_command_reads_the_named_values(nodelint: Run, chart: Path) -> None:
+    write(chart, {"right.yaml": RIGHT + "    team: batch\n"})
+    assert "m7g" in nodelint("explain", "pools", "-f", "right.yaml").stdout
+    hashes = [nodelint("hash", "pools", *flags).stdout for flags in ([], ["--values", "right.yaml"])]
+    assert "nodepool-hash" in hashes[1]
+    assert hashes[0].split("hash")[1].split()[0] != hashes[1].split("hash")[1].split()[0]
+
+
+def test_a_plan_compares_the_named_values(nodelint: Run, chart: Path) -> None:
+    write(chart, {"prod.yaml": RIGHT, "dev.yaml": RIGHT})
+    for arguments in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *arguments], cwd=chart, check=True)
+    write(chart, {"prod.yaml": RIGHT + "    team: batch\n"})
+    changed = nodelint("plan", "--against", "HEAD", "pools", "-f", "prod.yaml")
+    assert "team" in changed.stdout
+    assert changed.returncode == 1
+    same = nodelint("plan", "--against", "HEAD", "pools", "-f", "dev.yaml")
+    assert same.returncode == 0
+    assert "team" not in same.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["pools", "-f", "nosuch.yaml"], "--values nosuch.yaml: no such file"),
+        (["pools", "-f", "pools"], "--values pools: is a folder: name its files"),
+        (["right.yaml", "-f", "right.yaml"], "no Helm chart in right.yaml: name the folder with its Chart.yaml"),
+        (["pools", "-f", "broken.yaml"], "--values broken.yaml: line 1"),
+        (["pools", "-f", "list.yaml"], "no values file, which holds one mapping and no Kubernetes object"),
+        ([".", "-f", "right.yaml"], "there are 2: name the folder of one (other, pools)"),
+    ],
+)
+def test_values_that_cannot_be_used_end_the_run(
+    nodelint: Run, chart: Path, arguments: list[str], reason: str
+) -> None:
+    write(chart, {"right.yaml": RIGHT, "broken.yaml": "a: [", "list.yaml": "- a\n"})
+    write(chart, {"other/Chart.yaml": "apiVersion: v2\nname: other\nversion: 0.1.0\n"})
+    done = nodelint("check", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+
+
+def test_a_named_file_that_is_not_read_as_values_is_named(nodelint: Run, chart: Path) -> None:
+    write(chart, {"dev.yaml": WRONG + "global: {}\n"})
+    done = nodelint("check", "pools", "dev.yaml")
+    assert "dev.yaml:1: not read as values: pools/values.yaml has no key `global`" in done.stdout
+    assert "name it by --values" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("prod.yaml", "If prod.yaml is a values file, name its chart: nodelint check CHART --values prod.yaml."),
+        ("pools/values.yaml", "pools/values.yaml belongs to a chart: nodelint check pools."),
+    ],
+)
+def test_values_alone_name_the_next_step(nodelint: Run, chart: Path, path: str, hint: str) -> None:
+    write(chart, {"prod.yaml": RIGHT})
+    assert hint in nodelint("check", path).stdout
+
+
+POOL = TEMPLATE.split("---\n", 1)[1].rsplit("{{- end }}", 1)[0]
+TEXT = (
+    POOL.replace("{{ .name }}", "web")
+    .replace('{{ .team | default "web" }}', "web")
+    .replace("{{ toJson .families }}", "${jsonencode(families)}")
+    .replace("{{ toJson .arch }}", '["${arch}"]')
+)
+MAIN = """\
+variable "families" { type = list(string) }
+variable "arch" { default = "amd64" }
+resource "kubectl_manifest" "pool" {
+  yaml_body = templatefile("${path.module}/templates/%s", { families = var.families, arch = var.arch })
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["pool.yaml.tftpl", "${var.arch}.yaml.tftpl"])
+@pytest.mark.parametrize("paths", [["main.tf", "prod.tfvars"], ["prod.tfvars"], ["tf/main.tf", "tf/env/prod.tfvars"]])
+def test_named_variables_are_judged_with_their_root_module(
+    nodelint: Run, tmp_path: Path, paths: list[str], name: str
+) -> None:
+    """And no other file of variables counts; a template is read although only the module names it."""
+    root = tmp_path / "tf" if "tf/main.tf" in paths else tmp_path
+    file = name.replace("${var.arch}", "amd64")
+    write(root, {"main.tf": MAIN % name, f"templates/{file}": TEXT})
+    variables = {"prod.tfvars": 'families = ["m7i.*", "c7i"]\n', "dev.tfvars": 'families = ["c7g"]\n'}
+    write(root / "env" if "tf/main.tf" in paths else root, variables)
+    done = nodelint("check", "--format", "json", *paths)
+    assert list_findings(done) == [("wildcard-value", paths[-1])]
+    assert "Not known" not in nodelint("check", *paths).stdout
+    assert "m7g" not in nodelint("explain", *paths).stdout
+
+
+def test_a_named_module_is_judged_with_its_template(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": MAIN % "pool.yaml.tftpl", "templates/pool.yaml.tftpl": TEXT})
+    assert "1 object" in nodelint("check", "main.tf").stdout

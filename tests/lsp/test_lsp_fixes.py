@@ -1,0 +1,103 @@
+"""The fixes of an editor are those of `nodelint check --fix`: the same text, in each form of input."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from nodelint.edits import apply
+from nodelint.lsp.actions import fix_all
+from nodelint.lsp.buffers import Buffer, State
+from nodelint.lsp.project import Project
+from tests.conftest import ROOT
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NUMBERS = count(1)
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+    "values.yaml": "arch: x86_64\nfamilies: [m7i, c7i.flex]\npolicy: WhenUnderutilized\n",
+    "templates/pool.yaml": """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [{{ .Values.arch }}]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: {{ toJson .Values.families }}}
+      expiresAfter: 30d
+  disruption: {consolidationPolicy: {{ .Values.policy }}, consolidateAfter: 30s}
+""",
+}
+TERRAFORM = {
+    "main.tf": """\
+variable "arch" { type = string }
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "web" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [
+        { key = "kubernetes.io/arch", operator = "In", values = [var.arch] },
+        { key = "karpenter.sh/capacity-typ", operator = "In", values = ["on-demand"] },
+      ]
+    } } }
+  })
+}
+""",
+    "terraform.tfvars": 'arch = "x86_64"\n',
+}
+TREES = {
+    "chart": CHART,
+    "terraform": TERRAFORM,
+    "examples": {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "examples" / "bad").iterdir()},
+    **{
+        tree.name: {
+            str(path.relative_to(tree)): path.read_text(encoding="utf-8")
+            for path in tree.rglob("*")
+            if path.is_file()
+        }
+        for tree in (ROOT / "tests" / "trees").iterdir()
+    },
+}
+CHANGED = {"chart": 2, "terraform": 2, "examples": 2, "terraform-template": 1, "helm-values": 1, "kustomize": 2}
+"""In so many files of a tree something is fixed, at least."""
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_editor_fixes_what_the_command_fixes(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = TREES[name]
+    write_files(tmp_path, files)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    edited = {path: fixed_in_editor(tmp_path, path) for path in files}
+    for path in files:
+        nodelint("check", "--fix", *(files if name in ("chart", "terraform") else [path]))
+        assert (tmp_path / path).read_text(encoding="utf-8") == edited[path], path
+        write_files(tmp_path, files)
+    assert sum(edited[path] != files[path] for path in files) >= CHANGED.get(name, 0)
+
+
+def fixed_in_editor(home: Path, name: str) -> str:
+    """The text of a file once the editor has applied all safe fixes of it."""
+    path = home / name
+    buffer = Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16")
+    found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(
+        State({buffer.uri: buffer}, (os.fspath(home),), next(NUMBERS)), buffer.uri
+    )
+    assert found is not None
+    view, opened = found
+    return apply(opened.source.text, fix_all(view, opened))

@@ -1,0 +1,141 @@
+"""What the controller is allowed in AWS, in each form in which policies are written; and the twin of each mistake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+import yaml
+
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., CompletedProcess[str]]
+Statements = Sequence[Mapping[str, object]]
+
+READS = ["ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:DescribeInstanceTypes",
+         "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeLaunchTemplates", "ec2:DescribeSecurityGroups",
+         "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets", "pricing:GetProducts", "ssm:GetParameter",
+         "eks:DescribeCluster"]  # fmt: skip
+PROFILES = ["iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
+            "iam:GetInstanceProfile", "iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile",
+            "iam:TagInstanceProfile"]  # fmt: skip
+READ_KINDS = ("image", "snapshot", "security-group", "subnet")
+MADE_KINDS = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
+
+
+def arns(*kinds: str) -> list[str]:
+    return [f"arn:aws:ec2:eu-west-1:*:{kind}/*" for kind in kinds]
+
+
+def policy(lacking: str = "", kind: str = "") -> Statements:
+    """Karpenter's own policy, without an action, or with a kind of resources that no launch is allowed on."""
+    read, made = (tuple(k for k in kinds if k != kind) for kinds in (READ_KINDS, MADE_KINDS))
+    rows = [
+        (["ec2:RunInstances", "ec2:CreateFleet"], arns(*read)),
+        (["ec2:RunInstances", "ec2:CreateFleet"], arns(*made)),
+        (["ec2:CreateLaunchTemplate"], arns("launch-template")),
+        (["ec2:CreateTags"], arns(*MADE_KINDS)),
+        (["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"], arns("instance", "launch-template")),
+        ([*READS, *PROFILES], ["*"]),
+        (["iam:PassRole"], ["arn:aws:iam::111122223333:role/nodes"]),
+        (["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"], ["arn:aws:sqs:eu-west-1:1:main"]),
+    ]
+    without = [([action for action in actions if action != lacking], resources) for actions, resources in rows]
+    return [{"Effect": "Allow", "Action": actions, "Resource": on} for actions, on in without if actions]
+
+
+def as_documents(statements: Statements) -> str:
+    row = "  statement {{\n    actions   = {}\n    resources = {}\n  }}\n"
+    rows = "".join(row.format(json.dumps(s["Action"]), json.dumps(s["Resource"])) for s in statements)
+    return f'data "aws_iam_policy_document" "karpenter" {{\n{rows}}}\n'
+
+
+def as_jsonencode(statements: Statements) -> str:
+    rows = "".join(
+        f'      {{ Effect = "Allow", Action = {json.dumps(s["Action"])}, Resource = {json.dumps(s["Resource"])} }},\n'
+        for s in statements
+    )
+    return (
+        'resource "aws_iam_policy" "karpenter" {\n  name = "karpenter"\n'
+        f"  policy = jsonencode({{\n    Statement = [\n{rows}    ]\n  }})\n}}\n"
+    )
+
+
+def as_template(statements: Statements) -> str:
+    """A template of CloudFormation in YAML's block style, with lists that begin at the indent of their key."""
+    made = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Statement": list(statements)}}}
+    return yaml.safe_dump({"Description": "roles of karpenter", "Resources": {"KarpenterControllerPolicy": made}})
+
+
+CLUSTER = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: main, region: eu-west-1}\n"
+FROM_FILE = 'resource "aws_iam_policy" "karpenter" {\n  policy = file("${path.module}/karpenter.json")\n}\n'
+SCRIPT = "#!/bin/sh\n# karpenter\ncat <<'EOF' > policy.json\n"
+FORMS: dict[str, Callable[[Statements], dict[str, str]]] = {
+    "json": lambda s: {"karpenter-policy.json": json.dumps({"Id": "karpenter", "Statement": list(s)}, indent=2)},
+    "cloudformation": lambda s: {"template.yaml": as_template(s)},
+    "cloudformation with Sub": lambda s: {
+        "template.yaml": "Description: roles of karpenter\nResources:\n  KarpenterControllerPolicy:\n"
+        "    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument: !Sub |\n"
+        + "".join(f"        {line}\n" for line in json.dumps({"Statement": list(s)}, indent=1).splitlines())
+    },
+    "eksctl": lambda s: {
+        "cluster.yaml": CLUSTER
+        + yaml.safe_dump(
+            {
+                "iam": {
+                    "serviceAccounts": [{"metadata": {"name": "karpenter"}, "attachPolicy": {"Statement": list(s)}}]
+                }
+            }
+        )
+    },
+    "document": lambda s: {"karpenter.tf": as_documents(s)},
+    "jsonencode": lambda s: {"karpenter.tf": as_jsonencode(s)},
+    "heredoc": lambda s: {
+        "karpenter.tf": 'resource "aws_iam_policy" "karpenter" {\n  policy = <<-JSON\n'
+        + json.dumps({"Statement": list(s)}, indent=2)
+        + "\n  JSON\n}\n"
+    },
+    "file": lambda s: {
+        "karpenter.tf": FROM_FILE,
+        "karpenter.json": json.dumps({"Id": "karpenter", "Statement": list(s)}),
+    },
+    "script": lambda s: {
+        "setup.sh": "#!/bin/sh\n# karpenter\ncat <<'EOF' > policy.json\n"
+        + json.dumps({"Statement": list(s)})
+        + "\nEOF\n"
+    },
+}
+CLASS = nodeclass() + "---\n" + nodepool("key: karpenter.sh/capacity-type, operator: In, values: [spot]")
+RESERVED = nodeclass("capacityReservationSelectorTerms: [{tags: {team: web}}]")
+MISTAKES: list[tuple[dict[str, str], str, str, str]] = [
+    ({"lacking": "iam:ListInstanceProfiles"}, "1.7.0", "1.6.0", "no policy grants `iam:ListInstanceProfiles`"),
+    ({"lacking": "ec2:DescribeInstanceStatus"}, "1.12.0", "1.11.0", "no policy grants `ec2:DescribeInstanceStatus`"),
+    ({"lacking": "eks:DescribeCluster"}, "1.14.1", "", "no policy grants `eks:DescribeCluster`"),
+    ({"lacking": "iam:PassRole"}, "1.14.1", "", "no policy grants `iam:PassRole`"),
+    ({"lacking": "ec2:TerminateInstances"}, "1.14.1", "", "no policy grants `ec2:TerminateInstances`"),
+    ({"kind": "launch-template"}, "1.14.1", "", "`ec2:CreateFleet` is not allowed on `launch-template/*`"),
+    ({"kind": "subnet"}, "1.14.1", "", "`ec2:RunInstances` is not allowed on `subnet/*`"),
+]
+
+
+def check(nodelint: Run, folder: Path, files: Mapping[str, str], release: str = "1.14.1") -> list[str]:
+    write_files(folder, {".git/HEAD": "ref: refs/heads/main\n", **files})
+    flags = ("--select", "controller-permissions", "--include", "**/*.sh", "--karpenter-version", release)
+    done = nodelint("check", str(folder), "--format", "json", *flags)
+    return [found["message"] for found in json.loads(done.stdout)["findings"]]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_policy_that_lacks_something_and_its_twin(nodelint: Run, tmp_path: Path, form: str) -> None:
+    make = FORMS[form]
+    assert check(nodelint, tmp_path / "twin", {**make(policy()), "class.yaml": CLASS}) == []
+    for n, (mistake, release, before, message) in enumerate(MISTAKES):
+        files = {**make(policy(**mistake)), "class.yaml": CLASS}
+        found = check(nodelint, tmp_path / str(n), files, release)
+        assert any(text.startswith(message) for text in found), (mistake, found)
+        if before:
+            assert check(nodelint, tmp_path / f"{n}-before", files, before) == []
