@@ -36,7 +36,9 @@ _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPe
 """Settings of the kubelet that take no room from pods."""
 
 # `re` looks for the first letters of alternatives by their set; for one that begins with a set it does not.
-_AMOUNTS = re.compile(r"""(cpu|memory|replica\w{0,24}+|Replica\w{0,24}+)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
+_AMOUNTS = re.compile(
+    r"""(cpu|memory|replica\w{0,24}+|Replica\w{0,24}+)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)"""
+)
 _NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
 _DEMANDING_PARTS = (
     *("node", "ffinity", "topolog", "runtime", "laim", "overhead", "PersistentV", "StorageC", "ostPort", "ostNet"),
