@@ -142,16 +142,16 @@ def _tell_version(context: click.Context) -> None:
 def cli() -> None:
     """Check Karpenter's NodePool and EC2NodeClass manifests before they are merged.
 
-    nodelint works out what Karpenter would launch from them, says what is wrong, where and why, and
-    writes the fix. It needs no AWS account: facts about EC2 come with it. It asks AWS for facts of your
-    account only if you say so.
+    nodelint computes what Karpenter would launch. It reports each mistake with its place, the reason and the
+    fix, and can write the fix. It needs no AWS account: it ships with facts about EC2, and asks AWS only if you
+    tell it to.
 
     \b
     Start here:
-      nodelint check                  what is wrong in the manifests below here
-      nodelint check --fix pool.yaml  and fix what can be fixed safely
-      nodelint plan                   which nodes this branch replaces, and why
-      nodelint fit                    which pool takes which workload
-      nodelint explain pool.yaml      which instance types a pool can launch
-      nodelint rule                   which rules there are
+      nodelint check                  find mistakes in this folder
+      nodelint check --fix pool.yaml  also write the safe fixes
+      nodelint plan                   see which nodes this branch replaces
+      nodelint fit                    see which NodePool accepts a workload
+      nodelint explain pool.yaml      see which types a NodePool can launch
+      nodelint rule                   list the rules
     """

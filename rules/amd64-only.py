@@ -53,7 +53,7 @@ from nodelint.api import (
     group="practice",
     severity="info",
     gives_way_to=["image-arch-mismatch", "no-instance-type", "unmatchable-value", "removed-api"],
-    options={"saved": "the part of a price that has to be saved"},
+    options={"saved": "the part of the price that the cheaper type must save"},
     subject="instance types",
     source=[
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",

@@ -206,7 +206,7 @@ def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
-    """Subnets or groups of several VPCs."""
+    """Return a finding about subnets or security groups of several VPCs."""
     vpcs = _vpcs(finds)
     if len(vpcs) < 2:
         return []

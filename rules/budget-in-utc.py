@@ -76,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         schedule = entry.get("schedule")
         assert schedule is not None
         when = budgets.describe_times(budget, budgets.typical_of(budget))
-        there = f"{when} is {local[0]} in {region}" if local is not None else f"in force {when}"
+        there = f"{when} is {local[0]} in {region}" if local is not None else f"active {when}"
         yield Finding(
             at=fixes.visible_node(schedule),
             message=messages.first_fitting(

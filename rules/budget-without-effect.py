@@ -97,7 +97,7 @@ CONSOLIDATION: tuple[str, ...] = ("Empty", "Underutilized")
 
 
 def _check_reasons(pool: NodePool, context: Context) -> Findings:
-    """Budgets whose reasons never come up."""
+    """Yield a finding for each budget whose reasons never come up."""
     disruption = pool.node.find("spec", "disruption")
     field = disruption.get("budgets") if disruption is not None else None
     if disruption is None or field is None or field.kind != "sequence" or pool.partial:

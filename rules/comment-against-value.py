@@ -263,7 +263,7 @@ def _behind_hash(line: str) -> str:
 
 
 def _durations(pool: NodePool) -> Findings:
-    """Fields of a duration, and what the comment behind them says of it."""
+    """Yield a finding for fields of a duration, and what the comment behind them says of it."""
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
     nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
@@ -279,7 +279,7 @@ def _durations(pool: NodePool) -> Findings:
 
 
 def _counts(pool: NodePool) -> Findings:
-    """Counts of nodes and CPUs, and what the comment behind them says."""
+    """Yield a finding for counts of nodes and CPUs, and what the comment behind them says."""
     budgets, limits = pool.budgets_node, pool.limits_node
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
@@ -292,7 +292,7 @@ def _counts(pool: NodePool) -> Findings:
 
 
 def _zero_budgets(pool: NodePool) -> Findings:
-    """Budgets of 0 whose comment says that nodes go while they are in force."""
+    """Yield a finding for budgets of 0 whose comment says that nodes go while they are in force."""
     budgets = pool.budgets_node
     for item in budgets.items if budgets is not None else ():
         nodes = item.get("nodes")

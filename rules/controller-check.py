@@ -199,7 +199,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
 
 
 def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
-    """The values that may have been meant."""
+    """Return the values that may have been meant."""
     found = [
         Suggestion(f"{choice.name}: `{choice.value}`", changes)
         for choice in problem.choices

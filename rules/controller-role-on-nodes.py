@@ -151,7 +151,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:
-    """A role that Terraform gives: an output of a module, or a role that the folder makes."""
+    """Yield a finding for a role that Terraform gives: an output of a module, or a role that the folder makes."""
     found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
     block = blocks.find(found) if found is not None else None
     if found is None or block is None or not found.attributes:

@@ -203,7 +203,7 @@ def _has_no_delay(pool: NodePool, after: Node | None) -> bool:
 
 
 def _place_of_many(pool: NodePool) -> Node | None:
-    """Where budgets are missing."""
+    """Return the place where a pool of many nodes lacks budgets. None for other pools."""
     spec, written = pool.node.get("spec"), pool.find_field("spec", "disruption", "budgets")
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
         return None

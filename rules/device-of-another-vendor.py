@@ -89,7 +89,7 @@ def _wanted(pool: NodePool) -> dict[str, Node]:
 
 
 def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
-    """No type has the device that a taint names."""
+    """Yield a finding for a taint that names a device which no type of the pool has."""
     left = resolution.candidates
     keeping = [taint for taint in pool.taints if taint.effect != "PreferNoSchedule" and isinstance(taint.key, str)]
     named = next((taint for taint in keeping if resolve.device_of(str(taint.key)) is not None), None)
@@ -107,7 +107,7 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
 
 
 def _limits(pool: NodePool) -> Findings:
-    """Limits of devices that no type left has."""
+    """Yield a finding for each limit of a device that no remaining type has."""
     for limit in resolve.limits(pool):
         if resolve.device_of(limit.resource) is not None and limit.amount:
             yield Finding(
@@ -119,7 +119,7 @@ def _limits(pool: NodePool) -> Findings:
 
 
 def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:
-    """The values of lists that stand for nothing but types with another vendor's device."""
+    """Yield a finding for the values of lists that stand for nothing but types with another vendor's device."""
     for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In" or item.is_label:
             continue

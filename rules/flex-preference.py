@@ -112,6 +112,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             safety="safe" if broken else "unsafe",
             also=[Also(node, f"`{node.value}` is not a wildcard: it matches nothing") for node in stars],
             covers=stars,
+            note="with `*` the NodePool never becomes ready and launches nothing" if stars else None,
             suggestions=_any_family(line) if stars else (),
             help=_hint(pool, bool(changes), bool(stars) and keys.FLEX in requirement.well_known(context.karpenter)),
         )

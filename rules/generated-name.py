@@ -79,7 +79,7 @@ def _made_up(name: str) -> tuple[str, str] | None:
 
 
 def _is_of_node_group(name: str) -> bool:
-    """`eks-` and a UUID."""
+    """Whether a name is that of a managed node group: `eks-` and a UUID."""
     parts = name.split("-")
     return (
         parts[0] == "eks" and [len(p) for p in parts[1:]] == [8, 4, 4, 4, 12] and HEX.issuperset("".join(parts[1:]))

@@ -120,7 +120,7 @@ def _find_refused(spec: Node) -> Iterator[Finding]:
 
 
 def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterator[Finding]:
-    """What Karpenter admits, and does nothing with."""
+    """Yield a finding for each field of a buffer that Karpenter admits and does not act on."""
     template, scaled, percentage = (spec.get(name) for name in ("podTemplateRef", "scalableRef", "percentage"))
     if template is None and scaled is None:
         yield Finding(

@@ -196,7 +196,7 @@ def _moved(
 
 
 def _terms(resolution: resolve.Resolution) -> list[Also]:
-    """What the class finds, each term once."""
+    """Return what the class finds, with a place for each term."""
     found: dict[int, Also] = {}
     for image in resolution.images.known:
         same = [i for i in resolution.images.known if i.at is image.at]

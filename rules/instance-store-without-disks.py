@@ -99,7 +99,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 Also(fixes.place(pool), f"allows {messages.counted(n, 'type')}")
                 for pool, n in zip(pools, counts, strict=True)
             ],
-            help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
+            help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, for example `m6id`",
         )
 
 

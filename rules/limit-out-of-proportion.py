@@ -110,7 +110,7 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
 
 
 def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
-    """A limit of memory that most of a few types reach long before that of CPUs."""
+    """Yield a finding for a limit of memory that most of a few types reach long before that of CPUs."""
     end = size.cpus * size.least / size.middle
     if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
@@ -156,7 +156,7 @@ _DEVICES = (".com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi")
 
 
 def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
-    """A limit of GPUs or accelerators that one node uses up, whatever the type."""
+    """Yield a finding for a limit of GPUs or accelerators that one node uses up, whatever the type."""
     counts = resolution.candidates.select(resolution.catalog.resources.column(limit.resource))
     least = min((int(count) for count in counts if count is not None and count.isdigit()), default=0)
     if None in counts or least <= 0 or (limit.amount or 0) // quantities.ONE // least != 1:

@@ -86,7 +86,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _by_script(node_class: EC2NodeClass, data: "userdata.UserData", also: list[Also]) -> Findings:
-    """A script that makes an array; of volumes that the class maps, it may be one of these."""
+    """Yield a finding for a script that makes an array; of volumes that the class maps, it may be one of these."""
     mapped = node_class.block_devices_node
     found = _ARRAY.search(data.text)
     if found is None or data.is_windows or (mapped is not None and len(mapped.items) > 1):

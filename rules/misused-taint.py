@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context) -> Iterator[Finding]:
-    """The finding for a taint that somebody else sets and removes."""
+    """Yield the finding for a taint that another program sets and removes."""
     if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
         return
     meant = taints.meant_taint(taint.key, startup)

@@ -42,7 +42,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _fallbacks(source: Source, context: Context) -> Findings:
-    """Fields with a default, in values that may be missing and have no guard."""
+    """Yield a finding for fields with a default, in values that may be missing and have no guard."""
     scopes = context.templates.scopes(source)
     if scopes is None:
         return

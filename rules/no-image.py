@@ -189,8 +189,8 @@ def _hint(term: images.TermImages, context: Context) -> str:
         return "use a parameter that holds an image id, `ami-…`"
     owners = term.question.owners if term.question is not None else ()
     if owners == questions.DEFAULT_OWNERS:
-        return f"nodelint searched your own images and Amazon's in {region}: set `owner` if another account owns "
-        "the image"
+        searched = f"nodelint searched your own images and Amazon's in {region}"
+        return f"{searched}: set `owner` if another account owns the image"
     if owners:
         return f"nodelint searched only images of the owner {owners[0]} in {region}"
     return f"nodelint searched only {region}"

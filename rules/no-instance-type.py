@@ -174,7 +174,7 @@ def _clash(pool: NodePool, context: Context) -> Findings:
 
 
 def _elsewhere(resolution: resolve.Resolution) -> Findings:
-    """Zones of which none lies in a region that is asked for beside them."""
+    """Yield a finding for zones of which none lies in a region that is asked for beside them."""
     zones, regions = resolution.folded.get(keys.ZONE), resolution.folded.get(keys.REGION)
     if zones.complement or not zones.values or keys.REGION not in resolution.folded:
         return

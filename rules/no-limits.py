@@ -136,7 +136,7 @@ def _dearest(resolution: resolve.Resolution) -> str:
 def _devices(
     limits: list[resolve.Limit], resolution: resolve.Resolution, severity: Severity | None = None
 ) -> Findings:
-    """CPUs or memory are limited, and each type left has devices that are not."""
+    """Yield a finding for a pool that limits CPUs or memory, where each type left has devices without a limit."""
     counted = {resolve.device_of(limit.resource) or limit.resource for limit in limits}
     devices = resolve.devices(resolution.candidates, resolution.catalog)
     broad = (limit for limit in limits if limit.resource in ("cpu", "memory"))

@@ -102,6 +102,8 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:
         return
+    if any(verdict.refusal is not None and verdict.refusal.reason == "not-ready" for verdict in found.verdicts):
+        return  # what keeps a pool from becoming ready is an error of its own
     nearest = min(found.verdicts, key=_distance)
     refusal = nearest.refusal
     if refusal is None:

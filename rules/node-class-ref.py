@@ -137,7 +137,7 @@ def _is_anothers(ref: manifest.ClassRef, pool: NodePool) -> bool:
 
 
 def _tells_provider(pool: NodePool) -> bool:
-    """Whether the labels that a pool asks for are of one provider."""
+    """Whether the labels that a pool asks for are all of one provider."""
     keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
     return any(key.startswith((f"{gvk.AWS_GROUP}/", f"{gvk.AUTO_MODE_GROUP}/")) for key in keys)
 

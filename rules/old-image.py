@@ -39,7 +39,7 @@ from nodelint.api import (
     group="practice",
     severity="info",
     gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-for-one-kubernetes"],
-    options={"months": "how many months old an image has to be"},
+    options={"months": "an image is reported from this age on, in months"},
     subject="images",
     source="https://karpenter.sh/docs/tasks/managing-amis/",
 )

@@ -40,7 +40,7 @@ from nodelint.api import (
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
-    options={"generations": "how many generations behind the newest of its kind a family has to be"},
+    options={"generations": "a family is reported if it is this many generations older than the newest"},
     subject="instance types",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
 )

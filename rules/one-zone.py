@@ -79,7 +79,7 @@ def _of_pool(pool: NodePool, context: Context) -> Findings:
 
 
 def _zone(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
-    """The one zone that a pool allows."""
+    """Return the one zone that a pool allows."""
     for item in pool_requirements.requirements_of(pool):
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.known and len(item.texts) == 1:
             return str(item.texts[0]), item

@@ -65,7 +65,7 @@ Ways = tuple[str | None, list[tuple[str, list[Edit]]]]
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Ways:
-    """The ways out of a refused combination."""
+    """Return the ways out of a refused combination."""
     spec = obj.node.get("spec")
     if spec is not None and _lacks_identity(spec) and problem.message.startswith("one of `role`"):
         return _identity(spec)[0], list(remedies.missing_role(obj, context.objects))
@@ -160,7 +160,7 @@ def _family(spec: Node) -> Ways:
 
 
 def _of_alias(spec: Node) -> Ways:
-    """An amiFamily beside the alias of another one."""
+    """Return ways to set an amiFamily beside the alias of another family right."""
     field = spec.get("amiFamily")
     aliases = [alias for item in _terms(spec) if (alias := item.get("alias")) is not None]
     if field is None or len(aliases) != 1:
@@ -287,7 +287,7 @@ def _keep_one(node: Node, names: tuple[str, str]) -> list[tuple[str, list[Edit]]
 
 
 def _remove_fields(node: Node, names: list[str]) -> list[Edit]:
-    """A mapping without some of its fields."""
+    """Return edits that remove some fields of a mapping."""
     found = [value for name in names if (value := node.get(name)) is not None]
     return edits.if_editable(edits.remove_all, found) if found else []
 

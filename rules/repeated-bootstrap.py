@@ -54,7 +54,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         comes, fails = _outcome(node_class, data.text[call.start : call.end], context)
         yield Finding(
             at=data.places.locate(call.start, call.end if first < 0 else min(first, call.end)),
-            message=f"{call.program} runs twice: this call starts the kubelet, and Karpenter's own comes too late",
+            message=f"{call.program} runs twice: this call starts the kubelet, so Karpenter's call is too late",
             severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
             suggestions=[]

@@ -138,7 +138,7 @@ def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
 
 
 def _begin(node: Node) -> int:
-    """Where a mapping begins with its key."""
+    """Return the offset where a mapping begins with its key."""
     entry = node.own_entry
     return node.start if entry is None else entry.key.start
 

@@ -127,7 +127,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.ImageSet) -> Findings:
-    """The one volume is said to be the root, on the device that is the root of other families."""
+    """Yield a finding for one volume with `rootVolume: true`, on the device that is the root of other families."""
     device, marked = mappings.items[0].get("deviceName"), mappings.items[0].get("rootVolume")
     devices = images.devices_of(found.ami_family)
     if (
@@ -157,7 +157,7 @@ def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.Imag
 def _for_another_family(
     node_class: EC2NodeClass, mappings: Node, family: str, own: tuple[str, str | None]
 ) -> Findings:
-    """A disk beside the root one that another family lives on, and that nothing here mounts."""
+    """Yield a finding for a disk beside the root one that another family lives on, and that nothing here mounts."""
     if node_class.user_data_node is not None or family.startswith("Windows"):
         return
     if len(mappings.items) > 2:  # more disks than any family has: they are for pods that use them

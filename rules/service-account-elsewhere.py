@@ -179,7 +179,9 @@ def _find_trusts(file: Source) -> Iterator[_Grant]:
 
 
 def _find_in_yaml(file: Source) -> Iterator[_Grant]:
-    """The service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of Pulumi."""
+    """Yield the service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of
+    Pulumi.
+    """
     for document in file.documents:
         for node in document.root.walk() if document.root is not None else ():
             kind = node.get("Type") or node.get("type")
@@ -194,7 +196,9 @@ def _find_in_yaml(file: Source) -> Iterator[_Grant]:
 
 
 def _of_nodes(given: Node | None, *keys: tuple[str, ...]) -> Iterator[_Grant]:
-    """The grant that a mapping makes, by the keys of its namespace and of its name; none for other controllers."""
+    """Yield the grant that a mapping makes, by the keys of its namespace and of its name. Nothing for other
+    controllers.
+    """
     if given is None:
         return
     nodes = [next((node for key in names if (node := given.get(key)) is not None), None) for names in keys]

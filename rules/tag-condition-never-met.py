@@ -125,7 +125,7 @@ def _find_statements(source: Source) -> Iterator[tuple[Span, str]]:
 
 
 def _enclosing(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """The braces around a place, the innermost first."""
+    """Yield the braces around a place, the innermost first."""
     depth, start, end, first = 0, at, at, max(at - _LONGEST, 0)
     while start > first:
         start -= 1

@@ -170,7 +170,7 @@ def _check_left(pool: NodePool, context: Context, few: int, little: int) -> Find
 def _listed(
     items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution, few: int, little: int
 ) -> Findings:
-    """Values of lists all of whose types have hardly any memory for pods."""
+    """Yield a finding for values of lists all of whose types have hardly any memory for pods."""
     for item in items:
         small = [
             value
@@ -201,7 +201,7 @@ def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, littl
 
 
 def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Findings:
-    """Types of a few pods that no requirement keeps out."""
+    """Yield a finding for types of a few pods that no requirement keeps out."""
     catalog = resolution.catalog
     names = catalog.names_in(resolution.candidates & catalog.having_value(keys.SIZE, "nano", "micro"))
     pods = {name: int(catalog.resources.amounts(name).get("pods", "0")) for name in names}

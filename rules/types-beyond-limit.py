@@ -111,7 +111,7 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
 
 
 def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Resolution) -> Findings:
-    """Families and sizes that are listed, and whose types a limit keeps out here and there."""
+    """Yield a finding for families and sizes that are listed, and whose types a limit keeps out here and there."""
     lists = {requirement.normalize(line.key): line for line in resolution.lines if line.operator == "In"}
     sizes = lists.get(keys.SIZE)
     limit, types = max(out, key=lambda exceeded: len(exceeded[1]))
@@ -156,7 +156,7 @@ def _finding(
 
 
 def _listed(names: list[str]) -> str:
-    """Two names, and how many more there are."""
+    """Return two names, and how many more there are."""
     more = len(names) - 2
     return f"{', '.join(names[:2])} or {more} more" if more > 0 else " or ".join(names)
 

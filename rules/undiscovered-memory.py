@@ -108,6 +108,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         edits=changes,
         safety="safe" if sure else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],
+        once=True,
         note=f"{matches} {len(matching)} images ({_listed(matching)}), and the node's real memory is never recorded",
         help=f"upgrade to Karpenter {release}" + (f", or use {otherwise}" if otherwise else ""),
     )
@@ -181,7 +182,7 @@ def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
 
 
 def _left(resolution: resolve.Resolution, types: TypeSet, wanted: list[fixes.Wanted]) -> TypeSet:
-    """What requirements leave of a set of types."""
+    """Return what requirements leave of a set of types."""
     for key, operator, values in wanted:
         types &= resolution.catalog.select(requirement.Requirement.parse(key, operator, values))
     return types

@@ -251,7 +251,7 @@ _SELECTORS = ("subnetSelector", "securityGroupSelector", "amiSelector")
 
 
 def _terms_of_selector(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A selector of an AWSNodeTemplate in an EC2NodeClass becomes terms."""
+    """Return edits that turn a selector of an AWSNodeTemplate in an EC2NodeClass into terms."""
     name = problem.node.value
     if not isinstance(obj, EC2NodeClass) or obj.version != "v1" or obj.partial or name not in _SELECTORS:
         return []
@@ -271,7 +271,7 @@ def _remove_toleration_fields(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A selector term with a list `ids` becomes a term for each."""
+    """Return edits that turn a selector term with a list `ids` into one term for each id."""
     term = problem.node.parent
     value = term.get("ids") if term is not None and problem.node.value == "ids" else None
     if term is None or value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:

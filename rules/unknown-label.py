@@ -109,7 +109,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _check_node_group_label(
     pool: NodePool, items: list[pool_requirements.PoolRequirement], context: Context
 ) -> Findings:
-    """The label of EKS's node groups, where Karpenter may launch what it does not say."""
+    """Yield a finding for the label of EKS's node groups, where Karpenter may launch what it does not say."""
     labelled = [item for item in items if item.key == NODE_GROUP_LABEL and item.operator == "In" and item.known]
     if not labelled or pool.partial or any(not isinstance(line.key, str) for line in pool.requirements):
         return

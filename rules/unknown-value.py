@@ -191,7 +191,7 @@ def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manif
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:
-    """A requirement that no type meets, taken out."""
+    """Return suggestions to remove a requirement that no type meets."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []
     return [Suggestion("remove the requirement", changes)] if changes else []

@@ -55,7 +55,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _picked(obj: Object, context: Context) -> Findings:
-    """Fields that a loop over a list of known items does not print."""
+    """Yield a finding for fields that a loop over a list of known items does not print."""
     scopes = context.templates.scopes(obj.source)
     assert scopes is not None
     for name, key, item, known in _items(obj, context.templates.picked()):

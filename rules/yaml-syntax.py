@@ -118,7 +118,7 @@ def _conflicts(text: str) -> list[tuple[int, ...]]:
 
 
 def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
-    """One finding for all conflicts of a file; each side of them is a way out, where it can be read."""
+    """Return one finding for all merge conflicts of a file. Each side that can be read is a suggestion."""
     first = conflicts[0][0]
     lines = ", ".join(str(source.position(conflict[0]).line) for conflict in conflicts[1:4])
     ways = []
@@ -212,7 +212,7 @@ def _ends_block(text: str, indents: list[Edit]) -> bool:
 
 
 def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
-    """The value of the line in quotes."""
+    """Yield edits that put the value of the line in quotes."""
     text = source.text
     start, end = text.rfind("\n", 0, at) + 1, _end_of_line(text, at)
     end = start + len(text[start:end].rstrip(" "))

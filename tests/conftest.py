@@ -28,7 +28,7 @@ assert os.path.expanduser("~") == own_home.FOLDER
 # The default run tries the same few examples each time and has no deadline by wall time: it passes or fails by the
 # code alone. `pytest --hypothesis-profile=long` looks for new ones.
 settings.register_profile(
-    "few", max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    "few", max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("long", settings.get_profile("few"), max_examples=1000, derandomize=False)
 settings.load_profile("few")

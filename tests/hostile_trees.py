@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -405,19 +406,20 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 COMMANDS = (
     # A fix of a rule of practice is proven over all files of a run, again and again: a few of them are enough.
     ["check", "--verbose", "--format", "text", "--format", "json=../report.json", "."],
-    ["check", "--select", "all", "up/k-patch", "up/t-module", "up/c-flux", "link/t-include", "another"],
-    ["check", "--unsafe-fixes", "--diff", "."],
-    ["explain", "."],
-    ["hash", "."],
-    ["fit", "."],
-    ["plan", "--old", "../before", "--format", "markdown", "."],
-    ["upgrade", "--from", "1.0.0", "--to", "1.9.0", "."],
-    ["migrate", "--to", "auto-mode", "."],
+    ["check", "--select", "all", "up/k-patch", "link/t-include"],
+    # All commands read by the same call: `check` does over all, each other one over tricks of its own.
+    ["check", "--unsafe-fixes", "--diff", "link", "another"],
+    ["explain", "up"],
+    ["hash", "whole"],
+    ["fit", "link"],
+    ["plan", "--old", "../before", "--format", "markdown", "up"],
+    ["upgrade", "--from", "1.0.0", "--to", "1.9.0", "odd", "past"],
+    ["migrate", "--to", "auto-mode", "odd"],
     ["policy"],
     ["init", "--dry-run"],
     ["rule", "../../canary/pool"],
-    ["triage", "--manifests", ".", "pool.yaml"],
-    ["why", "--manifests", ".", "pool.yaml"],
+    ["triage", "--manifests", "up", "pool.yaml"],
+    ["why", "--manifests", "linked-twice", "pool.yaml"],
 )
 _GIT_READS = ("/.git/HEAD", "/.git/index", "/.git/info/exclude")
 """What nodelint reads of git to know what is ignored and tracked."""
@@ -430,7 +432,10 @@ _STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "socket
 def _watch(folder: Path) -> None:
     """Report what is opened or listed outside of the repository, or in `.git`, on standard error."""
     home, canary = os.path.join(folder, "home"), [os.path.join(folder, name) for name in ("canary", "other")]
-    special = ("/proc/self/environ", "/etc/passwd", "/dev/", "/proc/self/fd/0", os.path.join(home, "pipe"))
+    special = ("/proc/self/environ", "/etc/passwd", "/dev/", "/proc/self/fd/0")
+    pipe, temporary = os.path.join(home, "pipe"), (os.devnull, tempfile.gettempdir())
+
+    own = tuple(os.path.join(place, "") for place in (os.getcwd(), sys.prefix, sys.base_prefix))  # code and tables
 
     def hook(event: str, args: tuple[object, ...]) -> None:
         if event in _STARTS:
@@ -438,13 +443,16 @@ def _watch(folder: Path) -> None:
         if event not in ("open", "os.scandir", "os.listdir") or not args or not isinstance(args[0], (str, bytes)):
             return
         path = os.path.abspath(os.fsdecode(args[0]))
+        if path.startswith(own):
+            return
         flags = args[2] if event == "open" and isinstance(args[2], int) else 0
         real = os.path.realpath(path)
         if flags & os.O_NOFOLLOW:  # a link is refused
             real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         outside = any(real == place or real.startswith(place + os.sep) for place in canary)
         of_git = real.startswith(os.path.join(home, ".git", "")) and not path.endswith(_GIT_READS)
-        if outside or of_git or (path.startswith(special) and path != os.devnull):
+        is_special = path == pipe or (path.startswith(special) and not path.startswith(temporary))
+        if outside or of_git or is_special:
             os.write(2, f"OPENED {event} {path}\n".encode())
 
     sys.addaudithook(hook)

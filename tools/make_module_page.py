@@ -1,4 +1,4 @@
-"""Write docs/modules.md: each module of the package, by room, with what its docstring says first."""
+"""Write docs/modules.md: each module with the first sentence of its docstring, by package."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ PAGE = ROOT / "docs" / "modules.md"
 
 HEAD = """# Modules
 
-What each module is about, in its own words, room by room. The rooms stand in the order in which they may import:
-`ARCHITECTURE.md` has the picture. `python tools/make_module_page.py` writes this page.
+The page lists each module with the first sentence of its docstring. A package may import only from packages above it:
+see `ARCHITECTURE.md`. `python tools/make_module_page.py` writes this page.
 """
 
 
-def rooms() -> list[str]:
-    """The rooms in the order of ARCHITECTURE.md."""
+def packages() -> list[str]:
+    """Return the packages and top modules in the order of ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text.split("## Modules, in the order in which they may import", 1)[1].split("\n## ", 1)[0]
     rows = (line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
-    return [room for row in rows for room in re.findall(r"`([\w/]+?(?:\.py|/))`", row)]
+    return [name for row in rows for name in re.findall(r"`([\w/]+?(?:\.py|/))`", row)]
 
 
 def first_sentence(path: Path) -> str:
-    """The first line of a module's docstring, or as much of it as is a sentence."""
+    """Return the first sentence of a module's docstring."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
     return re.split(r"(?<=[a-z`)])\.(?=\s)", paragraph, maxsplit=1)[0].rstrip(".")
 
 
 def module_page() -> str:
-    """The page as a whole."""
+    """Return the text of the page."""
     lines = [HEAD]
-    for room in rooms():
-        path = PACKAGE / room
+    for name in packages():
+        path = PACKAGE / name
         if path.is_file():
-            lines.append(f"## {room}\n\n{first_sentence(path)}.\n")
+            lines.append(f"## {name}\n\n{first_sentence(path)}.\n")
             continue
-        inner = [PACKAGE / other for other in rooms() if other.startswith(room) and other != room]
+        inner = [PACKAGE / other for other in packages() if other.startswith(name) and other != name]
         modules = sorted(m for m in path.rglob("*.py") if not any(m.is_relative_to(other) for other in inner))
         rows = [f"| `{module.relative_to(PACKAGE).as_posix()}` | {first_sentence(module)} |" for module in modules]
-        lines.append("\n".join([f"## {room}", "", "| module | what it is about |", "| --- | --- |", *rows, ""]))
+        lines.append("\n".join([f"## {name}", "", "| module | subject |", "| --- | --- |", *rows, ""]))
     return "\n".join(lines)
 
 

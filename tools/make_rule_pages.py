@@ -58,8 +58,8 @@ def with_options(schema: str, rules: Iterable[Rule]) -> str:
 
 ABOUT = {
     "correctness": "The API server refuses the object, Karpenter cannot launch a node, or drops a part silently.",
-    "hazard": "The object works, but it costs too much, causes an outage or a security risk, or surprises.",
-    "practice": "A careful team decides this once. Off by default: `--profile strict`, or `--select practice`.",
+    "hazard": "The object works, but it costs too much, or causes an outage, a security risk or a surprise.",
+    "practice": "Advice that a team decides on once. Off by default: `--profile strict`, or `--select practice`.",
 }
 
 

@@ -176,7 +176,7 @@ def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProble
     shape = schemas.shape(obj.kind, obj.version, release) if obj.group == group else None
     until = shape.window.until if shape is not None else None
     if until is not None:
-        message = f"`{obj.api_version}` is gone since Karpenter {until}, the target is {release}"
+        message = f"`{obj.api_version}` was removed in Karpenter {until}, the target is {release}"
     else:
         meant = " or ".join(f"{group}/{v}" for v in served)
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"

@@ -119,7 +119,7 @@ _MOST_SCHEMAS = 50_000
 def _require_type(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         wanted = {dict: "a mapping", list: "a list", str: "a text", int: "a whole number"}.get(kind, "a number")
-        raise _Misshapen(f"{where} has to be {wanted}")
+        raise _Misshapen(f"{where} must be {wanted}")
     return value
 
 

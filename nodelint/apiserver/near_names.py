@@ -1,4 +1,4 @@
-"""Which of some names another one was meant to be: of fields, of keys, and of values that a schema lists."""
+"""Find the name that was probably meant: of a field, a key, or a value that a schema lists."""
 
 from __future__ import annotations
 

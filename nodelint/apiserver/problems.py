@@ -1,4 +1,4 @@
-"""What a problem of the schema is, how it is put into words, and what counts as equal or near."""
+"""A problem of the schema and its message."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def whole(value: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality of JSON values: true is not 1."""
+    """Whether two JSON values are equal: true is not 1."""
     if isinstance(a, bool) != isinstance(b, bool):
         return False
     if isinstance(a, dict) and isinstance(b, dict):

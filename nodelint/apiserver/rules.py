@@ -1,4 +1,4 @@
-"""CEL rules asked of a value, each failure told at the tightest place."""
+"""Evaluate the CEL rules of a value, and report each failure at the most exact place."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _suggest_field(
     moved = shape.moved.get(name)
     suggestion = belongs = None
     if _wraps(entry, name, shape, path, present):
-        message, belongs = f"`{name}` is not a known field: what it holds belongs in {path}", path
+        message, belongs = f"`{name}` is not a known field: its content belongs in {path}", path
     elif _is_metadata(state, name, path):
         message, belongs = f"`{name}` is not a known field: it belongs under `metadata`", "metadata"
     elif moved is not None:

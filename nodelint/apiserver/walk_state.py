@@ -1,4 +1,4 @@
-"""What a walk over an object has come to know: problems, and rules that wait."""
+"""The state of a walk over an object: problems so far, and rules that wait."""
 
 from __future__ import annotations
 

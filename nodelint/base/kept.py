@@ -1,4 +1,4 @@
-"""Keep what is made of a text: whichever side of a plan and whichever part of a run asks, it is made once."""
+"""Keep results computed from a text, so that each is computed once in a run."""
 
 from __future__ import annotations
 

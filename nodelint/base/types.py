@@ -1,4 +1,4 @@
-"""`TYPE_CHECKING`, without `typing`: that takes as long to load as a check of a file that holds nothing.
+"""`TYPE_CHECKING` without importing `typing`, which takes as long as a check of an empty file.
 
 To a type checker the name is true wherever it is from.
 """

@@ -1,4 +1,5 @@
-"""What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
+"""Code that the commands share. Each is a module beside this one, named as the command is and imported when it is
+called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
 `nodelint check PATHS` runs without it (see `commands._fast_argv`).
@@ -132,13 +133,13 @@ class ending:
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
         if isinstance(error, BudgetSpent):  # nothing can be said of the rest
-            stop(f"not all is judged: {error}", code=FOUND)
+            stop(f"not everything was judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
         if RUN.has_left_out and (error is None or isinstance(error, SystemExit)):
-            say(f"not all is judged: {RUN.late_reason}")
+            say(f"not everything was judged: {RUN.late_reason}")
             if error is None or error.code in (None, CLEAN):
                 sys.exit(FOUND)
 
@@ -163,7 +164,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
     if isolated and path is not None:
-        stop("--isolated and --config exclude each other: one reads no configuration")
+        stop("--isolated and --config cannot be used together: one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:

@@ -103,7 +103,7 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
     before = old.region(name) if old is not None else None
     if old is None or before is None:
         return None
-    # The same account has to be asked: another one has other images and subnets.
+    # The same account must be asked: another one has other images and subnets.
     account = ask(()).region.account
     if account != before.account:
         return None
@@ -118,7 +118,7 @@ def region_of(account: aws.Account, settings: Settings) -> str:
     """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
-        stop("no AWS region is known; name it by --region, by `region` in nodelint.yaml, or by AWS_REGION")
+        stop("no AWS region is known; set --region, `region` in nodelint.yaml, or AWS_REGION")
     return named
 
 
@@ -158,7 +158,7 @@ def live(
 
 
 def _in_vain(brought: Brought, known: Region | None) -> list[str]:
-    """What was asked again and not answered, so that an older answer stays; nothing else would say why it is old."""
+    """Return sentences about facts that AWS was asked for again and did not answer: the older answers stay."""
     stays = known.answers if known is not None else {}
     reasons = (
         f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"
@@ -169,7 +169,9 @@ def _in_vain(brought: Brought, known: Region | None) -> list[str]:
 
 
 def _unasked(refusal: aws.CannotAsk, name: str, classes: Sequence[ClassesAt], old: Snapshot | None) -> Snapshot:
-    """What is known where nothing could be asked: what was known before, and of the rest why it is not."""
+    """Return the snapshot of a run that could not ask AWS: the facts known before, and for the others why they are
+    missing.
+    """
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     failed = Answer(at, failed=refusal.reason, transient=refusal.transient)
 

@@ -8,7 +8,7 @@ import sys
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, say_unknown, settings_of, unreadable
+from nodelint.commands import discovered, now, say_unknown, settings_of, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
@@ -112,7 +112,7 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet and --verbose exclude each other")
+        stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
@@ -195,7 +195,7 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
-    """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
+    """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed)
@@ -315,17 +315,32 @@ def _tell(
     run: _Run, report: Report, ready: Judging, applied: Sequence[Result], refused: Sequence[tuple[Result, str]]
 ) -> None:
     from nodelint.commands._facts import basis
+    from nodelint.lint.workloads import find_repository_around
     from nodelint.report.run_info import Run
 
     say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     rests_on = basis(ready.target.facts, ready.file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
+    about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
+    if any(output.form == "html" for output in run.outputs):
+        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
+def _find_commit(found: Discovery) -> str:
+    """Return the commit of the repository of a run; empty where git cannot say it."""
+    from nodelint.files.git.repository import GitError, ask, repository
+
+    try:
+        return ask(repository([*found.folders, os.curdir][0]), "rev-parse", "--short", "HEAD").strip()
+    except GitError:
+        return ""
+
+
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    """End with the exit code that a report asks for, after what must be said on standard error."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
@@ -354,7 +369,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
     text = gaps_text(report, _unread(run, report))
     if text:
-        say(f"not all is judged: {text}")
+        say(f"not everything was judged: {text}")
     return bool(text)
 
 

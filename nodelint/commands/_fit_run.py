@@ -66,7 +66,7 @@ def fit_workloads(
 
 
 def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """What workloads cost."""
+    """Return what workloads cost."""
     from nodelint.fit.cost import cost_of
 
     return cost_of(tree, fits)
@@ -79,7 +79,7 @@ def _give_out(
     cost: FleetCost | None,
     read: tuple[int, Sequence[str]],
 ) -> None:
-    """Print or write which pool takes which workload, and what they cost where that is asked for.
+    """Print or write which pool takes which workload, and what they cost if that is asked for.
 
     `read` is the number of files, and the places of those that cannot be read.
     """
@@ -136,7 +136,7 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
-    """Which DaemonSets take no room beside any pod."""
+    """Return which DaemonSets take no room beside any pod."""
     from nodelint.model.messages import counted, list_first
 
     shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)
@@ -171,7 +171,7 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
-    """Why there is no NodePool to hold workloads against."""
+    """Return why no NodePool of the files can take workloads."""
     if RUN.has_left_out:
         from nodelint.model.messages import NOT_IN_TIME
 

@@ -1,4 +1,4 @@
-"""What the options of the commands give, group by group, as click hands it over: `**flags: Unpack[...]`.
+"""Options of the commands by group, as click passes them: `**flags: Unpack[...]`.
 
 Each group of options has its keys here; a test holds every command's options to them. A flag that was not given is
 None, False or empty, and what is None is left to the configuration (`commands.settings_of`).
@@ -160,5 +160,5 @@ class FactFlags(NamedTuple):
         each other.
         """
         if flags["live"] and flags["snapshot"]:
-            stop("--live and --snapshot exclude each other: one asks AWS, the other does not")
+            stop("--live and --snapshot cannot be used together: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

@@ -1,4 +1,4 @@
-"""What a command says of all that its run could not read or judge."""
+"""Messages about everything that a run could not read or judge."""
 
 from __future__ import annotations
 

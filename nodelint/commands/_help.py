@@ -11,8 +11,8 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-_READ, _JUDGED, _FACTS = "What is read", "What it is judged for, and by which rules", "Facts from AWS, or the cluster"
-_WRITTEN, _OUTPUT, _END = "What is written", "Output", "Exit code"
+_READ, _JUDGED, _FACTS = "Input", "Releases and rules", "Facts from AWS and the cluster"
+_WRITTEN, _OUTPUT, _END = "Fixes", "Output", "Exit code"
 
 _GROUPS: dict[str, tuple[str, ...]] = {
     _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
@@ -82,7 +82,7 @@ _MEANT = {
     "--skip": "write `--ignore`",
     "--strict": "write `--profile strict`",
     "--recursive": "a folder is read with everything below it",
-    "--offline": "nothing is asked of AWS without `--live`",
+    "--offline": "nodelint asks AWS only with `--live`",
     "--no-color": "write `--color never`",
     "--debug": "write `--verbose`",
     "--stdin": "name `-` as a path",

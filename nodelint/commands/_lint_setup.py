@@ -1,4 +1,4 @@
-"""What the commands that judge manifests begin with: read them, with what they refer to and what is known of AWS."""
+"""Read manifests, references and facts, for the commands that judge manifests."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Judging(NamedTuple):
 
     @property
     def request(self) -> LintRequest:
-        """What a run over the inventory asks."""
+        """Return what a run over the inventory asks."""
         from nodelint.lint.engine import LintRequest
 
         return LintRequest(self.target, self.session.rules, self.session.selection, self.context_sources)

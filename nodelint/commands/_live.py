@@ -24,7 +24,7 @@ _SECONDS = 120
 
 
 def live_option(command: _F) -> _F:
-    """The option that names what a cluster holds."""
+    """Return the option that names what a cluster holds."""
     return click.option(
         "--live",
         metavar="FILE|kubectl",

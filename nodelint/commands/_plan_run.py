@@ -52,7 +52,7 @@ def plan_change(
 ) -> None:
     """Read both sides, compare them, and tell; ends the run. `flags` are settings, and which facts are used."""
     if against is not None and old is not None:
-        stop("--against and --old exclude each other: both name the old side")
+        stop("--against and --old cannot be used together: both name the old side")
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags, paths)
     if old is not None:
@@ -129,7 +129,7 @@ def _stop_at_a_revision(paths: Sequence[str]) -> None:
             ask(repository(os.curdir), "rev-parse", "--verify", "--quiet", f"{path.partition('..')[0]}^{{commit}}")
     except GitError:
         return
-    stop(f"{paths[0]} is a revision, not a path: name it by --against {paths[0].partition('..')[0]}")
+    stop(f"{paths[0]} is a revision, not a path: use --against {paths[0].partition('..')[0]}")
 
 
 def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:

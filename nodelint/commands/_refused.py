@@ -1,4 +1,4 @@
-"""What the API server refuses of the objects that a command tells something of: no cluster has them as written."""
+"""Messages about objects that the API server refuses, so that no cluster has them as written."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ _MOST = 5
 
 
 def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Context]) -> None:
-    """Say of pools, and of their classes, that the API server refuses them, and why."""
-    from nodelint.apiserver import find_faults
+    """Say of pools, and of their classes, that the API server refuses them or that nothing is launched, and why."""
     from nodelint.report.locations import place_line
     from nodelint.report.style import fitted
+    from nodelint.rule.object_faults import find_object_fault
 
     notes: dict[int, str] = {}
     for pool in pools:
         context = context_of(pool)
         for obj in (pool, context.node_class(pool)):
-            fault = next(find_faults(obj, context.karpenter, context.schemas), None) if obj is not None else None
-            if obj is not None and fault is not None:
-                what = f"the API server refuses {obj.label}: {fault.message}"
-                notes[id(obj)] = f"{place_line(fault.node)}: {what}; `nodelint check` says what to do"
+            fault = find_object_fault(obj, context) if obj is not None else None
+            if fault is not None:
+                notes[id(obj)] = f"{place_line(fault[0])}: {fault[1]}; `nodelint check` says what to do"
     shown = list(dict.fromkeys(notes.values()))
     if len(shown) > _MOST:
         more = f"the API server refuses {len(shown) - _MOST:,} more objects; `nodelint check` names them"

@@ -30,9 +30,9 @@ def say_unknown_release(release: Version, day: int) -> None:
 
         known = known_releases_text(day)
         how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
-        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}")
+        say(f"Karpenter {release} is newer than the releases that nodelint knows ({known}): {how}")
     else:
-        say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
+        say(f"Karpenter {release} is not a release that nodelint knows; it is judged as {instead}")
 
 
 @cache
@@ -42,7 +42,10 @@ def say_unknown_kubernetes(version: KubernetesVersion) -> None:
 
     most = supported(NEWEST).most
     if version > most:
-        say(f"Kubernetes {version} is newer than the versions known here (to {most}): images for it are not known")
+        say(
+            f"Kubernetes {version} is newer than the versions that nodelint knows (to {most}): images for it are "
+            "not known"
+        )
 
 
 @cache

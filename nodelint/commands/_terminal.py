@@ -44,7 +44,7 @@ def _chosen(context: click.Context, _: click.Parameter, value: Literal["auto", "
 
 
 def colour_option(command: _F) -> _F:
-    """The option that says whether there are colours."""
+    """Return the option that says whether there are colours."""
     import click
 
     from nodelint.commands._help import WordChoice

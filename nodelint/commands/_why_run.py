@@ -56,7 +56,7 @@ def explain_nodes(
     fact_flags = FactFlags.read(flags)
     formats = outputs_of(outputs, output)
     if from_cluster and dumps:
-        stop("--from-cluster and files exclude each other: both say what the cluster holds")
+        stop("--from-cluster and files cannot be used together: both say what the cluster holds")
     if not from_cluster and not dumps:
         stop("no dump is named: name a file of `kubectl get ... -o yaml`, - for standard input, or --from-cluster")
     settings = settings_of(flags, manifests)
@@ -109,7 +109,7 @@ def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
     answers = explain(run.dump, objects, resolutions, known._replace(unresolved=unresolved), is_wanted)
     if not answers.nodes and not answers.gaps and (names or pools):
         what = ", ".join(sorted([*names, *(f"NodePool/{pool}" for pool in pools)]))
-        stop(f"no node of the dump is meant by {what}")
+        stop(f"no node of the dump matches  {what}")
     return answers
 
 

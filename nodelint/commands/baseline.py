@@ -1,4 +1,4 @@
-"""`nodelint baseline`: the findings of today, which later checks pass over."""
+"""`nodelint baseline`: record today's findings, which later checks hide."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILE = "nodelint.baseline.json"
 _EXIT = """
 \b
 Exit codes:
-  0  the file is written, or says already what is found
+  0  the file is written, or is already up to date
   2  wrong usage or configuration, or a file that could not be read or written
   3  an error in nodelint itself
 """

@@ -1,4 +1,4 @@
-"""`nodelint check`: find what is wrong, and fix it."""
+"""`nodelint check`: find mistakes and fix them."""
 
 from __future__ import annotations
 

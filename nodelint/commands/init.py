@@ -29,8 +29,8 @@ _HOOKS = ".pre-commit-config.yaml"
 
 _PROFILES = {
     "minimal": "what is refused, cannot launch or is silently dropped",
-    "default": "that, and what works but will hurt",
-    "strict": "that, and what a careful team decides once",
+    "default": "also what costs too much, causes an outage or is a security risk",
+    "strict": "also advice that a team decides on once",
 }
 
 _EXIT = """
@@ -81,7 +81,7 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: 
     except ConfigError as error:
         unusable(error)
     if there is not None and not force:
-        echo(f"{os.path.relpath(there)} is there already, and stays as it is; --force writes {_CONFIG} anew.")
+        echo(f"{os.path.relpath(there)} already exists and was not changed; --force writes {_CONFIG} again.")
         return False
     text = configuration(seen, profile or _asked_profile())
     if dry_run:
@@ -172,7 +172,7 @@ def _hook(top: str, dry_run: bool) -> bool:
         say(f"{path}: the file is not UTF-8")
         return True
     if "nodelint" in old.text:
-        echo(f"{path} names nodelint already, and stays as it is.")
+        echo(f"{path} already contains nodelint and was not changed.")
         return False
     new = _with_hook(old, item)
     if new is None:
@@ -225,7 +225,7 @@ def _write_file(path: str, text: str, done: str = "written", before: bytes | Non
 def _next(seen: Survey) -> list[str]:
     lines = [_describe_survey(seen), "", "Next:", "  nodelint check                  what is wrong today"]
     if seen.files:
-        lines.append("  nodelint baseline               accept what is there, and report only what is new")
+        lines.append("  nodelint baseline               hide today's findings, and report only new ones")
     lines += [
         "  pre-commit install              check each commit",
         "  nodelint refresh --output nodelint.snapshot.json --region REGION",

@@ -33,7 +33,7 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
     The editor starts it; docs/editors.md describes the setup.
     """
     if stdio and address is not None:
-        stop("--stdio and --tcp exclude each other")
+        stop("--stdio and --tcp cannot be used together")
     now()  # an invalid time is reported before anything starts
     try:
         from nodelint.lsp import serve

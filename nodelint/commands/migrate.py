@@ -43,7 +43,7 @@ _EXIT = """
 \b
 Exit codes:
   0  everything moves, or there is nothing to move
-  1  something is dropped, or left to you; the report names each place
+  1  a field is dropped or needs a change by hand; the report names it
   2  wrong usage, or a file that could not be read or written; then no
      file is changed
   3  an error in nodelint itself

@@ -26,12 +26,11 @@ _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something: for `drift` nodes are replaced or deleted, or may be, or
-     something that changes could not be compared; for `launch` a pool can
-     launch nothing any more; for `error` a new finding of `check`, or an
-     update that the API server refuses
-  2  wrong usage, or a path, document or revision that could not be read, and
-     nothing that ends with 1
+  1  for `drift`: nodes are or may be replaced or deleted, or a change could
+     not be compared; for `launch`: a pool can no longer launch nodes; for
+     `error`: `check` has a new error, or the API server refuses an update
+  2  wrong usage, or a path, document or revision that could not be read, if
+     no reason for 1 was found
   3  an error in nodelint itself
 """
 

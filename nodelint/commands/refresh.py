@@ -36,7 +36,7 @@ _LISTED = 20
 _EXIT = """
 \b
 Exit codes:
-  0  everything was answered, prices aside
+  0  AWS answered everything (prices may be missing)
   2  wrong usage or configuration, or a file that could not be read or written
   3  an error in nodelint itself
   4  something was not answered, and trying again may help
@@ -87,7 +87,7 @@ def command(
     print_policy: bool,
     **flags: Unpack[RefreshFlags],
 ) -> None:
-    """Ask AWS for the facts that the manifests need: images, instance types, subnets, prices and the like.
+    """Ask AWS for the facts that the manifests need: for example images, subnets and prices.
 
     `nodelint check` and `nodelint explain` then use the answers offline. Answers in the cache expire; a file
     that --output writes does not. nodelint changes nothing in AWS.
@@ -129,7 +129,9 @@ def command(
 
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
-    """What is asked for: the classes of the paths, and those beside that their pools name. Ends the run for none."""
+    """Return what was found, and the classes to ask AWS about: those of the paths, and those that their pools refer
+    to. The run ends where there are none.
+    """
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
@@ -166,7 +168,7 @@ def _repeat_flags(flags: RefreshFlags) -> list[str]:
 
 
 def _releases(classes: Sequence[ClassesAt]) -> str:
-    """`Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
+    """Return the releases of the classes in words: `Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
     return " and ".join(
         f"Karpenter {place.karpenter}" + (f" (Kubernetes {place.kubernetes})" if place.kubernetes else "")
         for place in classes
@@ -300,7 +302,7 @@ def _end(
         aliases = printable(", ".join(f"`{alias}`" for alias in unnamed))
         echo(f"Not asked: the images of {aliases}, which depend on the Kubernetes version; pass --kubernetes-version")
     if file is None:
-        echo("Nothing was written: nothing new is known.")
+        echo("Nothing was written: there are no new facts.")
     else:
         echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
     failures = [

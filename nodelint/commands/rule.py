@@ -54,9 +54,9 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
     Groups, and the profiles in which they run:
       correctness  refused, never ready, cannot launch, or silently dropped
                    (minimal, default, strict)
-      hazard       works, and will hurt: cost, outage, security, surprise
+      hazard       works, but costs too much, causes an outage or is unsafe
                    (default, strict)
-      practice     what a careful team decides once (strict)
+      practice     advice that a team decides on once (strict)
     """
     from nodelint.report.rule_text import list_lines, rule_data
     from nodelint.rule import definition as rule
@@ -102,7 +102,7 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
         echo_json(rule_data(page, whole))
         return
     style = look(page=True)
-    head = fitted(header(page), style)
+    head = fitted(header(page, rules), style)
     echo("\n".join([style.style(page.name, bold=True), *head, "", *page_lines(whole, style)]))
 
 

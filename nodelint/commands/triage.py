@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _EXIT = """
 \b
 Exit codes:
-  0  nothing that stays until something is done
-  1  something that stays
-  2  wrong usage, a path that could not be read, or text that holds nothing of
+  0  no error that stays until you act
+  1  an error that stays
+  2  wrong usage, a path that could not be read, or text without a line of
      Karpenter's
   3  an error in nodelint itself
 """
@@ -53,7 +53,7 @@ Exit codes:
 @colour_option
 @versions
 def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[TriageFlags]) -> None:
-    """Group the errors of a Karpenter controller by cause: those that stay, and those that pass by
+    """Group the errors of a Karpenter controller by cause: errors that stay, and errors that pass by
     themselves.
 
     FILE is a log of one or more controllers, from kubectl, stern, a container runtime or a log collector; the

@@ -142,7 +142,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
         return settings.karpenter, kubernetes
     evidence_of = {choice.karpenter.last: choice.karpenter_from for choice in chosen if choice.is_stated}
     if not evidence_of:
-        stop("the release to upgrade from is not known: name it by --from or by `karpenter-version` in nodelint.yaml")
+        stop("the release to upgrade from is not known: set --from, or `karpenter-version` in nodelint.yaml")
     if len(evidence_of) > 1:
         named = ", ".join(
             f"{r}{f' ({by.place})' if (by := evidence_of[r]) is not None else ''}" for r in sorted(evidence_of)
@@ -155,7 +155,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
 
 
 def _name_start(old: str | None, start: Version | None) -> str | None:
-    """Return the release that `check` begins with: --from, which has to be known; the oldest for an early `start`."""
+    """Return the release that `check` begins with: --from, which must be known; the oldest for an early `start`."""
     from nodelint.model.releases import OLDEST
 
     if start is not None:

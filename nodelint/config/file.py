@@ -102,7 +102,7 @@ def read_config(path: str) -> ConfigFile:
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: settings have to be a mapping, such as `fail-on: warning`")
+        raise ConfigError(f"{path}: settings must be a mapping, such as `fail-on: warning`")
     return ConfigFile(values, path, root)
 
 
@@ -122,5 +122,5 @@ def table_of(path: str) -> dict[str, object] | None:
         raise ConfigError(f"{path}: {error_reason(error)}") from error
     table = tools.get("nodelint") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: `tool.nodelint` has to be a table")
+        raise ConfigError(f"{path}: `tool.nodelint` must be a table")
     return table

@@ -47,5 +47,5 @@ def option_values(
         fits = isinstance(value, (int, float) if wanted is float else wanted) and not isinstance(value, bool)
         if not fits or (isinstance(value, int | float) and value < 0):
             words = {int: "a whole number of 0 or more", float: "a number of 0 or more", str: "a text"}[wanted]
-            raise ConfigError(placed(name, f"rules: `{rule.name}`: `{name}` has to be {words}, not `{value}`"))
+            raise ConfigError(placed(name, f"rules: `{rule.name}`: `{name}` must be {words}, not `{value}`"))
     return dict(values)

@@ -105,7 +105,7 @@ def node_pool(value: Plain, partial: bool) -> Migration:
     inner = field(template, "spec")
     inner.pop("kubelet", None)
     if inner.pop("resources", None):
-        result.notes.append("`resources` of the template is gone: Karpenter sets it for each node")
+        result.notes.append("`resources` of the template no longer exists: Karpenter sets it for each node")
     if isinstance(inner.get("nodeClassRef"), dict):
         inner["nodeClassRef"] = class_reference(inner["nodeClassRef"], partial)
     disruption = spec.get("disruption")
@@ -155,7 +155,7 @@ def template_metadata(template: Plain, result: Migration) -> None:
     metadata = field(template, "metadata")
     labels = field(metadata, "labels")
     if labels.pop(OLD_LABEL, None) is not None:
-        result.notes.append(f"the label {OLD_LABEL} is gone: pods select karpenter.sh/nodepool instead")
+        result.notes.append(f"the label {OLD_LABEL} no longer exists: pods select karpenter.sh/nodepool instead")
         if not labels:
             metadata.pop("labels")
     annotations = field(metadata, "annotations")

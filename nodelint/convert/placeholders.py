@@ -36,7 +36,7 @@ def hold_placeholders(before: Iterable[Node], after: Node) -> None:
             or seconds not in {t.strip("\"'") for t in texts}
         ):
             shown = short(text)
-            raise Blocked(f"`{shown}` would have to be written in another way, and what it prints is not known")
+            raise Blocked(f"`{shown}` would need to be written in another way, and what it prints is not known")
 
 
 def _mark(scalar: Node) -> tuple[str, bool]:

@@ -78,7 +78,7 @@ def provisioner(value: Plain, partial: bool) -> Migration:
     _hold_to_provisioner(old, partial)
     result = Migration({}, kubelet_of("Provisioner", value))
     if isinstance(old.get("kubeletConfiguration"), dict) and "containerRuntime" in old["kubeletConfiguration"]:
-        result.notes.append("containerRuntime is gone: every image runs containerd")
+        result.notes.append("containerRuntime no longer exists: every image runs containerd")
     template = _provisioner_template(old, result, partial)
     spec: Plain = {"template": template} if template else {}
     limits = old.get("limits")
@@ -148,7 +148,7 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
     if partial:
         return requirements if isinstance(requirements, list) else None
     if requirements is not None and not isinstance(requirements, list):
-        raise Blocked("`spec.requirements` has to be a list")
+        raise Blocked("`spec.requirements` must be a list")
     written = [line for line in requirements or [] if isinstance(line, dict)]
     keys = [line.get("key") for line in written]
     if any(isinstance(key, PlaceholderText) for key in keys):
@@ -195,7 +195,7 @@ def settle(value: Plain, path: Sequence[str]) -> None:
         consolidation, after = (old, other) if name == "consolidation" else (other, old)
         enabled = field({"": consolidation}, "").get("enabled", False)
         if not isinstance(enabled, bool):
-            raise Blocked("`consolidation.enabled` has to be `true` or `false`")
+            raise Blocked("`consolidation.enabled` must be `true` or `false`")
         home = _home(spec, "disruption")
         home.setdefault("consolidationPolicy", "WhenEmptyOrUnderutilized" if enabled else "WhenEmpty")
         home.setdefault("consolidateAfter", _seconds(after) if after is not None else "0s" if enabled else "Never")
@@ -211,7 +211,7 @@ def _home(spec: Plain, *path: str) -> Plain:
     for name in path:
         spec = spec.setdefault(name, {})
         if not isinstance(spec, dict):
-            raise Blocked(f"`{name}` has to be a mapping")
+            raise Blocked(f"`{name}` must be a mapping")
     return spec
 
 
@@ -221,7 +221,7 @@ def _seconds(value: Any) -> str:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Blocked(f"a time to live has to be a whole number of seconds, not `{short(str(value), 30)}`")
+        raise Blocked(f"a time to live must be a whole number of seconds, not `{short(str(value), 30)}`")
     return f"{value // 3600}h" if value and value % 3600 == 0 else f"{value}s"
 
 

@@ -345,7 +345,7 @@ def _restore_cut_windows(
 
 
 def _days(days: Sequence[int]) -> str:
-    """`Mon-Fri`, `Sat, Sun`, `every day`."""
+    """Return days of the week in words: `Mon-Fri`, `Sat, Sun`, `every day`."""
     if len(days) == len(_DAYS):
         return "every day"
     runs: list[list[int]] = []

@@ -111,14 +111,18 @@ def _parsed(printed: str) -> list[Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    try:
-        return list(YAML(typ="safe").load_all(printed))
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark is not None else ""
-        raise ValueError(f"{where}neither JSON nor YAML: {getattr(error, 'problem', None) or error}") from None
+    failure: YAMLError | None = None
+    # kubectl also takes `{image: a:1}`, which the fast parser refuses.
+    for is_pure in (False, True):
+        try:
+            return list(YAML(typ="safe", pure=is_pure).load_all(printed))
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+        except YAMLError as error:
+            failure = error
+    mark = getattr(failure, "problem_mark", None)
+    where = f"line {mark.line + 1}: " if mark is not None else ""
+    raise ValueError(f"{where}neither JSON nor YAML: {getattr(failure, 'problem', None) or failure}") from None
 
 
 def _objects(documents: list[Any]) -> Iterator[dict[str, Any]]:

@@ -135,7 +135,7 @@ def kubelet_text(stored: dict[str, Any]) -> str:
     import json  # here: most classes have no kubelet settings
 
     def refuse(value: Any) -> Any:
-        raise Unhashable(("spec", "kubelet"), "a placeholder, whose value is not known here")
+        raise Unhashable(("spec", "kubelet"), "a placeholder with an unknown value")
 
     text = json.dumps(kubelet, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=refuse)
     for char in "<>&\u2028\u2029":
@@ -145,7 +145,7 @@ def kubelet_text(stored: dict[str, Any]) -> str:
 
 def _known(value: Any, path: Path) -> str:
     if isinstance(value, UnknownValue):
-        raise Unhashable(path, "a placeholder, whose value is not known here")
+        raise Unhashable(path, "a placeholder with an unknown value")
     if not isinstance(value, str):
         raise Unhashable(path, "not a string, which the API server asks for")
     return value

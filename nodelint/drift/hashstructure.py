@@ -181,7 +181,7 @@ _WORDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean",
 
 def _typed(value: Any, wanted: type, path: Path) -> Any:
     if isinstance(value, UnknownValue):
-        raise Unhashable(path, "a placeholder, whose value is not known here")
+        raise Unhashable(path, "a placeholder with an unknown value")
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise Unhashable(path, f"not {_WORDS[wanted]}, which the API server asks for")
     return value
@@ -197,7 +197,7 @@ def text_hash(text: str) -> int:
 
 
 def _fnv(data: bytes) -> int:
-    """FNV-1, 64 bits: multiply, then XOR."""
+    """Return the FNV-1 hash of bytes, 64 bits: multiply, then XOR."""
     value = _BASIS
     for byte in data:
         value = (value * _PRIME & _MASK) ^ byte

@@ -84,7 +84,7 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
         raise Unhashable((), "it is a part of an object only, and no kustomization.yaml names its file as a patch")
     parts = list_open_parts(obj)
     if parts is None:
-        raise Unhashable((), "template code that is not worked out decides on a part of it; render it first")
+        raise Unhashable((), "a part of it depends on template code that nodelint does not evaluate; render it first")
     value = _value(obj.node, shape, (), parts)
     assert isinstance(value, dict)  # an object is a mapping
     return value
@@ -143,7 +143,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts)
     value: dict[str, Any] = {}
     for entry in node.entries:
         if entry.name is None:
-            raise Unhashable(path, f"the key `{entry.key.unquoted}` is a placeholder, whose value is not known here")
+            raise Unhashable(path, f"the key `{entry.key.unquoted}` is a placeholder with an unknown value")
         child = _child(shape, entry.name)
         if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
             continue

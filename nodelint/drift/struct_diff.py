@@ -83,7 +83,7 @@ def _is_text(kind: str) -> bool:
     return kind.removeprefix("*") == "string"
 
 
-_UNKNOWN = "a placeholder, whose value is not known here"
+_UNKNOWN = "a placeholder with an unknown value"
 
 
 def _certain(parts: Iterable[Iterable[ValueDifference]]) -> Iterator[ValueDifference]:
@@ -198,7 +198,7 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
 def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
     """Return the indices of the entries that the other list has not.
 
-    One with a placeholder has to be there as written.
+    One with a placeholder must be there as written.
     """
     rest = list(other)
     alike = []

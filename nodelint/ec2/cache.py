@@ -65,7 +65,7 @@ def place(folder: str) -> str:
 
 
 def find_cached(folder: str) -> str | None:
-    """The file of `place` where there is one."""
+    """Return the file of `place` where there is one."""
     # Whoever has never asked AWS does not pay for the hash.
     if not os.path.isdir(_home()):
         return None
@@ -134,7 +134,7 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
 
 def read_kept(path: str, region: str | None = None) -> Snapshot:
     """The cached snapshot of a file, as `read` reads it. Raises Unusable, which says how to make it anew."""
-    return read(path, "; `nodelint refresh --fresh` makes it anew", region)
+    return read(path, "; `nodelint refresh --fresh` replaces it", region)
 
 
 def check_ours(path: str) -> None:
@@ -168,7 +168,7 @@ def write(path: str, snapshot: Snapshot) -> None:
 
 
 def stamp_of(path: str) -> object:
-    """What changes when a file is written anew; None where there is none."""
+    """Return a value that changes when a file is written again. None where the file does not exist."""
     try:
         about = os.stat(path)
     except OSError:

@@ -90,7 +90,7 @@ class Catalog:
 
     @classmethod
     def bundled(cls) -> Catalog:
-        """The catalogue that comes with nodelint; read once."""
+        """Return the catalogue that comes with nodelint; read once."""
         return _bundled()
 
     @classmethod
@@ -141,7 +141,7 @@ class Catalog:
 
     @property
     def version(self) -> Version:
-        """The release whose view this is."""
+        """Return the release whose view this is."""
         return self._version
 
     @property
@@ -166,12 +166,12 @@ class Catalog:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all types, sorted."""
+        """Return the names of all types, sorted."""
         return self._names
 
     @property
     def all_types(self) -> TypeSet:
-        """The set of all types."""
+        """Return the set of all types."""
         return self._all
 
     @property
@@ -189,7 +189,7 @@ class Catalog:
         return name in self._positions()
 
     def place(self, name: str) -> int | None:
-        """Where a type stands in the order of names; None where there is no such type."""
+        """Return the position of a type in the order of names. None where there is no such type."""
         return self._positions().get(name)
 
     def only(self, name: str) -> TypeSet:
@@ -198,7 +198,7 @@ class Catalog:
         return NONE if position is None else TypeSet.from_positions((position,))
 
     def names_in(self, types: TypeSet) -> list[str]:
-        """The names of a set's types, sorted."""
+        """Return the names of a set's types, sorted."""
         return types.select(self._names)
 
     def iterate_names(self, types: TypeSet) -> Iterator[str]:

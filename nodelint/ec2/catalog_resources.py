@@ -37,7 +37,7 @@ class CatalogResources:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The resources of which some type has some."""
+        """Return the resources of which some type has some."""
         return tuple(self._snapshot.resources)
 
     def column(self, resource: str) -> tuple[str | None, ...]:
@@ -52,7 +52,7 @@ class CatalogResources:
         return tuple([self._pod_enis(name) if name in changes else quantity for name, quantity in pairs])
 
     def having(self, resource: str) -> TypeSet:
-        """The types that have some of a resource."""
+        """Return the types that have some of a resource."""
         if resource not in self._snapshot.resources:
             return NONE
         found = self._having.get(resource)

@@ -175,22 +175,22 @@ class AwsFacts:
         return found[0] if found else None
 
     def subnets(self, question: Question) -> tuple[Subnet, ...]:
-        """The subnets of a question. Raises Missing."""
+        """Return the subnets of a question. Raise Missing."""
         found = self.answer(question).found
         return tuple(self._known_region.subnets[id] for id in found)
 
     def groups(self, question: Question) -> tuple[SecurityGroup, ...]:
-        """The security groups of a question. Raises Missing."""
+        """Return the security groups of a question. Raise Missing."""
         found = self.answer(question).found
         return tuple(self._known_region.groups[id] for id in found)
 
     def reservations(self, question: Question) -> tuple[CapacityReservation, ...]:
-        """The capacity reservations of a question. Raises Missing."""
+        """Return the capacity reservations of a question. Raise Missing."""
         found = self.answer(question).found
         return tuple(self._known_region.reservations[id] for id in found)
 
     def placements(self, question: Question) -> tuple[PlacementGroup, ...]:
-        """The placement groups of a question. Raises Missing."""
+        """Return the placement groups of a question. Raise Missing."""
         found = self.answer(question).found
         return tuple(self._known_region.placements[id] for id in found)
 

@@ -313,7 +313,7 @@ def _megahertz(info: Mapping[str, Any]) -> int:
 
 
 def _decimal(milli: int) -> str:
-    """A quantity as Kubernetes prints it, from thousandths."""
+    """Return a quantity as Kubernetes prints it, from thousandths."""
     return _quantity(milli, 1000, ("m", "", "k", "M", "G"))
 
 
@@ -348,7 +348,7 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:
-    """What stands at a path; None where the way there ends. Raises ValueError where a part is not a mapping."""
+    """Return the value at a path. None where the path ends early. Raise ValueError where a step is not a mapping."""
     value: Any = info
     for index, key in enumerate(path):
         if value is None:

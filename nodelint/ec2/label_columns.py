@@ -23,24 +23,24 @@ class LabelColumns:
 
     @property
     def positions(self) -> dict[str, int]:
-        """Where each type stands."""
+        """Return where each type stands."""
         if not self._positions:
             self._positions.update((name, i) for i, name in enumerate(self.names))
         return self._positions
 
     def column(self, key: str) -> tuple[str | None, ...]:
-        """The value of a label for each type."""
+        """Return the value of a label for each type."""
         return self.columns.labels(self.labels.index(key))
 
     def sets(self, key: str) -> dict[str, TypeSet]:
-        """The types of each value of a label."""
+        """Return the types of each value of a label."""
         if key not in self._sets:
             self._sets[key] = types_by_value(self.column(key))
         return self._sets[key]
 
 
 def types_by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
-    """The types of each value of a column."""
+    """Return the types of each value of a column."""
     positions: dict[str, list[int]] = {}
     for index, value in enumerate(column):
         if value is not None:

@@ -268,12 +268,12 @@ def alias_families() -> dict[str, Any]:
 
 
 def parameter_question(name: str) -> Question:
-    """What asks for an SSM parameter."""
+    """Return what asks for an SSM parameter."""
     return Question.make("parameters", ("name", name))
 
 
 def id_question(id: str) -> Question:
-    """What asks for one image."""
+    """Return what asks for one image."""
     return Question.make("images", ("image-id", id))
 
 

@@ -32,7 +32,7 @@ class TypeSet:
 
     @classmethod
     def from_positions(cls, positions: Sequence[int]) -> TypeSet:
-        """The types at some positions, in ascending order."""
+        """Return the types at some positions, in ascending order."""
         if len(positions) < 2:
             return cls(1 << positions[0]) if positions else NONE
         data = bytearray((positions[-1] >> 3) + 1)

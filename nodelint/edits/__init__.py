@@ -1,4 +1,4 @@
-"""From a node to edits in the file's own style: its indent, quotes, flow or block, line breaks.
+"""Make edits from a node, in the style of the file: indent, quotes, flow or block, line breaks.
 
 Nothing here dumps YAML: an edit replaces a range of characters, and all others stay. Every function
 raises `NotEditable` where the place is written elsewhere (behind an alias), changes another place too

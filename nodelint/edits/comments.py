@@ -1,4 +1,4 @@
-"""Comments of what one edit takes out go along to where another edit puts it."""
+"""Move comments together with the lines that an edit moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a value is written so that it looks like what stands around it.
+"""Write a value in the style of the lines around it.
 
 A value is written after a model: the node that stands in the like place (the same key of the item
 before, the list of the same name elsewhere in the document). The model gives quotes, flow or block

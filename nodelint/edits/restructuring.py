@@ -1,4 +1,4 @@
-"""A mapping or list that is to hold something else, by the fewest edits: what stays keeps its style and comments."""
+"""Replace the content of a mapping or list with the fewest edits, so that style and comments stay."""
 
 from __future__ import annotations
 

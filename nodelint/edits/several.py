@@ -1,4 +1,4 @@
-"""Several edits of a document in a row: each is made in the text that the ones before it have made."""
+"""Apply several edits of a document in sequence."""
 
 from __future__ import annotations
 

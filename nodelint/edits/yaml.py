@@ -108,7 +108,7 @@ def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry
     text, newline = node.source.text, node.source.newline
     indent, start = column(node), node.start
     if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
-        # a list may stand right below its key, a mapping has to be further in
+        # a list may stand right below its key, a mapping must be further in
         indent = max(indent, key_column(entry) + writer.manner.usual.step)
     lines = writer.block(value, indent, node)
     if len(lines) > 1 or opens_block(lines[0], value):

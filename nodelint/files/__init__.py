@@ -1,1 +1,1 @@
-"""Files of a repository: which are read, how they are read, and how a new content replaces an old one."""
+"""Files of a repository: which files are read, how they are read, and how they are replaced."""

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, that no save is lost by, and that no link puts elsewhere."""
+"""Write a file completely or not at all, and never through a link out of the repository."""
 
 from __future__ import annotations
 

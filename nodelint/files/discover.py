@@ -1,4 +1,4 @@
-"""Paths become sources: those asked for, and those read only so that others can refer to them."""
+"""Find the files of a run: requested files, and files that are read only for references."""
 
 from __future__ import annotations
 

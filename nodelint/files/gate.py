@@ -1,4 +1,4 @@
-"""The gate: the one place that opens what the text of a repository names.
+"""Open files that the text of a repository names; no other module does.
 
 A stranger writes the text, so the path may lead anywhere: out by `..` or a link, to a device, into `.git` with the
 token that a checkout leaves there. The gate holds the roots: for each path of the command line the repository that

@@ -1,4 +1,4 @@
-"""Where the links of a folder lead: none is followed out of its chart or repository."""
+"""Check links of a folder: none is followed out of its chart or repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a repository names, read with care: regular files, of a bounded size, inside the repository.
+"""Read files that a repository names: only regular files of limited size inside the repository.
 
 A pull request decides what a configuration holds and where links lead. Each file that is not a manifest is read
 by `read`, in the commands and in the language server.

@@ -1,4 +1,4 @@
-"""What standard input brings; a run that is given paths loads none of this."""
+"""Read standard input; a run over paths does not load this module."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _is_extended(resource: str) -> bool:
 
 
 def say_what_is_added(pod: Pod, pool: str) -> Gap:
-    """Why a pool may take the pod all the same."""
+    """Return why a pool may take the pod after all: the API server may add a toleration."""
     if pod.runtime_class is not None:
         text = f"its runtime class may add tolerations: with those of its taints, `{short(pool)}` takes it"
         return unknown_fact(pod.runtime_class, text)

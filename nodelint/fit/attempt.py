@@ -160,7 +160,9 @@ class Attempt:
         return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
 
     def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
-        """Why no type is left; `rooms` are the types of each group of daemons, and those of them with room."""
+        """Return why no type is left. `rooms` are the types of each group of daemons, and of these the types with
+        room.
+        """
         pool, in_pairs = self.pool, set[str]()
         for types, room in rooms:
             in_pairs.update(_pairs(meeting & types, room, offered & types))

@@ -73,7 +73,7 @@ class Bill(NamedTuple):
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are."""
+        """Return how many nodes there are."""
         return sum(node.number for node in self.nodes)
 
     @property
@@ -143,7 +143,7 @@ class FleetCost(NamedTuple):
 
 
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """What the workloads of a tree cost together."""
+    """Return what the workloads of a tree cost together."""
     counted_workloads, not_counted = _choose(tree, fits)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
     not_counted += _say_static(tree.pools)
@@ -223,7 +223,7 @@ class _Reckoning:
         self._shares: dict[int, float] = {}
 
     def bill(self) -> Bill:
-        """The bill."""
+        """Return the bill."""
         lines: dict[tuple[int, str | None, float | None], NodeCost] = {}
         for node in self._packing.nodes:
             price, name = cheapest_node(node.pool, node)
@@ -306,7 +306,7 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
 
 
 def _static_count(pool: EmptyPool) -> int | None:
-    """How many nodes a static pool keeps; None where that is not known, and for any other pool."""
+    """Return how many nodes a static pool keeps. None where that is not known, and for a pool that is not static."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
@@ -383,7 +383,9 @@ def _say_types(bill: Bill) -> list[str]:
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:
-    """What of the pods' spreads and affinities is not reckoned with: it can only take more nodes."""
+    """Return what of the pods' spreads and affinities the cost leaves out, in one sentence: it can only need more
+    nodes.
+    """
     found: dict[str, int] = {}
     exact = True
     for workload in workloads:

@@ -73,7 +73,7 @@ def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
 
 
 def _pods_on(size: NodeSize, pod: Pod) -> int | None:
-    """How many of the pods a node holds at most, without DaemonSets; None where it is not known."""
+    """Return how many of the pods a node holds at most, without DaemonSets. None where that is not known."""
     counts = []
     for resource, amount in pod.requests.items():
         allocatable = size.allocatable.get(resource, 0)

@@ -44,7 +44,7 @@ class IgnoredPod(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The reason in at most 70 characters."""
+        """Return the reason in at most 70 characters."""
         return self.summary or short(self.message, 70)
 
 
@@ -53,7 +53,9 @@ _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
 
 
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
-    """What expressions ask, folded. What no release reads, such as a bound without a value, is left out."""
+    """Return what expressions ask, folded into requirements. Expressions that no release reads, such as a bound
+    without a value, are left out.
+    """
     found = Requirements()
     for expression in expressions:
         try:

@@ -67,7 +67,7 @@ def _lack_of(
 
 
 def _brief_lack(lack: Lack) -> str:
-    """`cpu 2, m7i.large offers 1930m`."""
+    """Return what types lack in a few words: `cpu 2, m7i.large offers 1930m`."""
     amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
     amount += " with DaemonSets" if lack.by_daemons else ""
     if lack.instance_type is None:
@@ -148,15 +148,15 @@ def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Ex
         line = next(_clashing_lines(pool, requirement), None)
         brief = f"none of its types has {_brief(expression)}"
         if line is None:
-            return Explanation(f"no type of the pool has {_say(expression)}", brief, (expression.node,))
-        text = f"no type has both {_say(expression)} of the pod and {_say_line(line)} of the pool"
+            return Explanation(f"no type of the pool has {say_expression(expression)}", brief, (expression.node,))
+        text = f"no type has both {say_expression(expression)} of the pod and {_say_line(line)} of the pool"
         return Explanation(text, brief, (expression.node, line.node))
     pairs = ((a, b) for number, a in enumerate(expressions) for b in expressions[number + 1 :])
     for first, second in pairs:
         both = [_requirement(first, pool), _requirement(second, pool)]
         both_kept = [_types(pool, r) for r in both if r is not None and _selecting(pool, r)]
         if len(both_kept) == 2 and not pool.candidates & both_kept[0] & both_kept[1]:
-            text = f"no type of the pool has both {_say(first)} and {_say(second)}"
+            text = f"no type of the pool has both {say_expression(first)} and {say_expression(second)}"
             brief = f"none of its types has {_brief(first)} and {_brief(second)}"
             return Explanation(text, brief, (first.node, second.node))
     return None
@@ -174,7 +174,8 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
             except ValueError:
                 continue
             if "DoesNotExist" not in (first.operator, second.operator) and pair[key].operator == "DoesNotExist":
-                text = f"the pod contradicts itself: it asks for {_say(first)} and for {_say(second)}"
+                both = f"it asks for {say_expression(first)} and for {say_expression(second)}"
+                text = f"the pod contradicts itself: {both}"
                 brief = f"it asks for {_brief(first)} and {_brief(second)} at once"
                 return Explanation(text, brief, (first.node, second.node))
     lines = [line for line in pool.resolution.lines if normalize(line.key) == key]
@@ -182,7 +183,7 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
         asks = _requirement(expression, pool)
         line = next((o for o in lines if asks and o.requirement and not o.requirement.intersects(asks)), None)
         if line is not None:
-            text = f"the pod asks for {_say(expression)}, and the pool has {_say_line(line)}"
+            text = f"the pod asks for {say_expression(expression)}, and the pool has {_say_line(line)}"
             values = ", ".join(short(value, 16) for value in line.values[:3])
             more = ", ..." if len(line.values) > 3 else ""
             has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
@@ -210,7 +211,7 @@ def explain_volume_clash(
     places = (at,) if at is not None else ()
     for expression in expressions:
         if normalize(expression.key) == key and not _requirement_of(expression).intersects(volume[key]):
-            text = f"the pod asks for {_say(expression)}, and its volume is in {values}"
+            text = f"the pod asks for {say_expression(expression)}, and its volume is in {values}"
             brief = f"it asks for {_brief(expression)}, its volume is in {values}"
             return Explanation(text, brief, (expression.node, *places))
     text = f"its volume is in {values}, where the pool launches nothing"
@@ -245,7 +246,7 @@ def _clashing_lines(pool: EmptyPool, requirement: Requirement) -> Iterator[LineE
             yield line
 
 
-def _say(expression: LabelExpression) -> str:
+def say_expression(expression: LabelExpression) -> str:
     values = f" [{', '.join(map(short, expression.values[:5]))}]" if expression.values else ""
     return f"`{short(expression.key)} {expression.operator}{values}`"
 

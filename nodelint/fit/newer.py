@@ -18,7 +18,7 @@ def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
     A pod that known types of the names it asks for do not hold is refused all the same.
     """
     pool, refusal = verdict.pool, verdict.refusal
-    if refusal is None or refusal.reason in ("taint", "limits", "static") or not pool.pool.has_ec2_types:
+    if refusal is None or refusal.reason in ("taint", "limits", "static", "not-ready") or not pool.pool.has_ec2_types:
         return None
     newer = pool.resolution.perhaps_newer
     if newer is not None:

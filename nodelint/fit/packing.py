@@ -275,7 +275,7 @@ class ZoneSpread:
         return zone if zone is not None and self.counts[zone] + 1 - least <= self._skew else None
 
     def in_zone(self, zone: str) -> Requirements:
-        """What pins a node to a zone."""
+        """Return the requirements that keep a node in a zone."""
         found = self._chosen.get(zone)
         if found is None:
             found = self._chosen[zone] = Requirements([Requirement.parse(ZONE, "In", (zone,))])

@@ -105,7 +105,7 @@ class TopologyKey(NamedTuple):
 
     @property
     def max_skew(self) -> int | None:
-        """How many more pods one domain may have than another; None where it is not known."""
+        """Return how many more pods one domain may have than another. None where that is not known."""
         return _whole_number(self.constraint, "maxSkew")
 
     @property

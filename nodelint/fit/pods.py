@@ -283,7 +283,7 @@ class _Reader:
 
 
 def _own_claims(spec: Node) -> Iterator[Node]:
-    """The templates of claims that ephemeral volumes make."""
+    """Yield the templates of claims that ephemeral volumes make."""
     volumes = spec.get("volumes")
     for item in volumes.items if volumes is not None else ():
         template = item.find("ephemeral", "volumeClaimTemplate")

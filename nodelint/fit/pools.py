@@ -11,6 +11,7 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
 from nodelint.fit.pods import Daemon, Pod, add_requests
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -25,7 +26,9 @@ from nodelint.model.requirement import Requirement, Requirements, normalize, wel
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
+    from nodelint.karpenter.controller import ControllerProblem
     from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
@@ -60,7 +63,9 @@ class Policies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_policies(settings: ControllerFacts) -> Policies:
-    """The policies that settings state. What may be in values that could not be read makes nothing impossible."""
+    """Return the policies that settings state. Values that could not be read leave a policy open: nothing is
+    impossible because of them.
+    """
     return Policies(
         settings.setting("MIN_VALUES_POLICY") == "BestEffort" or settings.is_open("MIN_VALUES_POLICY"),
         None if settings.is_open("PREFERENCE_POLICY") else settings.setting("PREFERENCE_POLICY") == "Ignore",
@@ -114,6 +119,11 @@ class EmptyPool:
         """Return the name of the pool, or the placeholder in its place."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
+    @cached_property
+    def blocker(self) -> tuple[Object, ControllerProblem] | None:
+        """Return the pool or class with which nothing is launched, and why. None if nothing speaks against both."""
+        return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
+
     @property
     def is_of_auto_mode(self) -> bool:
         """Whether EKS Auto Mode launches its nodes."""
@@ -126,7 +136,7 @@ class EmptyPool:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing about what it can launch is left open."""
+        """Whether everything about what the pool can launch is known."""
         return self.resolution.complete and self.sizes.exact
 
     @cached_property
@@ -185,7 +195,7 @@ class EmptyPool:
 
     @cached_property
     def node_requirements(self) -> Requirements:
-        """What its nodes are once they are there: they are registered and initialized, whatever the release."""
+        """Return the labels of the pool's nodes once they are registered and initialized, whatever the release."""
         found = self.requirements.copy()
         found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
         return found
@@ -224,7 +234,7 @@ class EmptyPool:
 
     @cached_property
     def allowed(self) -> TypeSet:
-        """The candidates that its limits let through."""
+        """Return the candidates that its limits let through."""
         most = {r: amount for r, amount in self.limits.items() if r != NODES}
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 

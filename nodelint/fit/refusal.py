@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.fit.lacking import Explanation
     from nodelint.karpenter.resolve.node_size import Resources
 
-    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static"]
+    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static", "not-ready"]
 
 
 MORE_TYPES = Version(1, 7, 0)
@@ -106,7 +106,7 @@ def clash_refusal(
     expressions: Sequence[LabelExpression],
     existing: Requirements | None = None,
 ) -> PoolRefusal:
-    """Why requirements do not go with existing ones: those of the pool, or of the pool and the pod."""
+    """Return the refusal of requirements that exclude existing ones: the pool's, or those of pool and pod."""
     at = next((expression.node for expression in expressions if normalize(expression.key) == key), None)
     existing = existing if existing is not None else pool.requirements
     if key not in existing:

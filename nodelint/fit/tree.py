@@ -298,7 +298,9 @@ _PREFERENCES = "whether Karpenter ignores the pod's preferences is not known (se
 
 
 def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:
-    """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
+    """Yield a gap for a resource of which the room is not known on any type that is taken to hold the pod, and known
+    on others.
+    """
     first = None
     for verdict in verdicts:
         if not verdict.fits:
@@ -319,7 +321,7 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Ga
 
 
 def _shape_of(pod: Pod) -> object:
-    """What decides whether a pool takes a pod, beside its requests, and without the places where it is written."""
+    """Return what decides whether a pool takes a pod, without its requests and without places in files."""
 
     def plain(expressions: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         return tuple((expression.key, expression.operator, expression.values) for expression in expressions)
@@ -339,7 +341,9 @@ def _is_given_other_values(pool: NodePool) -> bool:
 
 
 def _unread_values(pool: EmptyPool) -> Gap | None:
-    """Why it is not known what a pool is: the chart that makes it takes values that cannot be read."""
+    """Return why the pool is not known for certain: the chart that makes it takes values that cannot be read. None
+    where they can.
+    """
     built = pool.pool.source.built
     unread = built.unread if built is not None else None
     if built is None or unread is None:
@@ -348,7 +352,9 @@ def _unread_values(pool: EmptyPool) -> Gap | None:
 
 
 def _added_to(pool: EmptyPool) -> Gap | None:
-    """Why it is not known what a pool is: values of a chart hold it, and the chart may add to it."""
+    """Return why the pool is not known for certain: it stands in values of a chart, and the chart may add to it. None
+    for other pools.
+    """
     if not pool.pool.of_values:
         return None
     return unknown_fact(pool.pool.name_node, f"{pool.pool.label} stands in values, and the chart may add to it")

@@ -75,6 +75,10 @@ def judge_pod(
     found = _with_image(_relax(attempt, preferences is True))
     if preferences is None and (pod.preferred or any(topology.preferred for topology in pod.topologies)):
         found = _either(found, _with_image(_relax(attempt, True)))
+    if found.fits and pool.blocker is not None:
+        obj, problem = pool.blocker
+        text = f"{obj.label} never becomes ready: {problem.message}"
+        return PoolVerdict(pool, NONE, PoolRefusal("not-ready", text, problem.node))
     return _left_to_nodes(found) if found.fits and pool.pool.static else found
 
 

@@ -10,6 +10,7 @@ from nodelint.fit.pod_terms import TOLERATES_ALL, LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.refusal import label_hint
+from nodelint.fit.several_changes import find_changes
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.widening import WayOut, surroundings_of, widening
@@ -32,6 +33,9 @@ def suggestions(fit: WorkloadFit) -> list[WayOut]:
         for verdict in fit.verdicts:
             for way_out in widening(pod, verdict):
                 found.setdefault(way_out.message, way_out)
+        if not found:
+            changes = find_changes(pod, fit.verdicts)
+            found |= {changes.message: changes} if changes is not None else {}
     return list(found.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -11,6 +11,7 @@ from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
+from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.refusal import VOLUME_CLASH
@@ -138,7 +139,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
     asks = requirements_of(expressions, pool.release)
     if surroundings.volumes:
         asks.add(*surroundings.volumes[0].requirements)
-    requests = add_requests((pod.requests, _most_of_daemons(surroundings)))
+    requests = add_requests((pod.requests, most_of_daemons(surroundings)))
     families = pool.resolution.families(pool.candidates)
     found: list[tuple[float, str, LineEffect, TypeSet]] = []
     for line in pool.resolution.lines:
@@ -152,23 +153,53 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
     if not found:
         return
     _, name, line, types = min(found, key=lambda way: way[0])
-    key = normalize(line.key)
-    values = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
-    own_value = pool.resolution.catalog.label(name, key)
-    siblings = find_sibling_families(line.values, types, pool.resolution.catalog) if key == FAMILY else []
-    if key == INSTANCE_TYPE and line.operator == "In":
-        what = f"add a type that holds it, such as `{name}`, to"
-    elif values and line.operator == "In":
-        what = f"add `{short(values[0])}` to"
-    elif line.operator == "In" and own_value is not None:
-        what = f"add `{siblings[0] if siblings else own_value}` to"
-    else:
-        what = f"allow {name} and its like in"
-    image = ", if its container images are built for that" if key == ARCH else ""
-    yield WayOut(f"{what} `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
+    text = say_change(line, name, pool, expressions, types)
+    yield WayOut(f"{text} of pool `{short(pool.name)}`{_if_built_for(line)}", line.node, pool)
 
 
-def _most_of_daemons(surroundings: Surroundings) -> Resources:
+def _if_built_for(line: LineEffect) -> str:
+    return ", if its container images are built for that" if normalize(line.key) == ARCH else ""
+
+
+def say_change(
+    line: LineEffect,
+    name: str,
+    pool: EmptyPool,
+    expressions: Sequence[LabelExpression],
+    types: TypeSet | None = None,
+) -> str:
+    """Return how a line has to change so that a type meets it: `add arm64 to kubernetes.io/arch`.
+
+    A value that the pod asks for comes first, then that of a sibling of the families in the line, among `types`.
+    """
+    key, catalog = normalize(line.key), pool.resolution.catalog
+    requested = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
+    own = catalog.label(name, key)
+    shown = f"`{short(line.key)}`"
+    if line.operator == "In":
+        siblings = find_sibling_families(line.values, types, catalog) if types and key == FAMILY else []
+        if key == INSTANCE_TYPE and not requested:
+            return f"add a type that holds it, such as `{name}`, to {shown}"
+        value = (own if own in requested else requested[0]) if requested else siblings[0] if siblings else own
+        return f"add `{short(value)}` to {shown}" if value is not None else f"remove {shown}"
+    if line.operator == "NotIn" and (own or requested):
+        return (
+            f"remove `{short(own if own in line.values else requested[0] if requested else str(own))}` from {shown}"
+        )
+    bound = _find_bound(line, own)
+    if bound is not None:
+        return f"change `{line.operator} {short(line.values[0])}` to `{line.operator} {bound}` in {shown}"
+    return f"remove the requirement on {shown}"
+
+
+def _find_bound(line: LineEffect, own: str | None) -> int | None:
+    """Return the nearest bound that lets a type's own value through; None if the line has no bound, or no number."""
+    if own is None or not own.isdigit() or not line.values:
+        return None
+    return {"Gt": int(own) - 1, "Lt": int(own) + 1, "Gte": int(own), "Lte": int(own)}.get(line.operator)
+
+
+def most_of_daemons(surroundings: Surroundings) -> Resources:
     """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
     most: dict[str, int] = {}
     for group in surroundings.daemons:

@@ -1,4 +1,4 @@
-"""What a form has that needs less: nothing is read, rendered, asked or stated."""
+"""Default functions for an input form that needs less than the full interface."""
 
 from __future__ import annotations
 

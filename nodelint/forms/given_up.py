@@ -1,4 +1,4 @@
-"""Files whose values are not filled in, for that takes more than any file that people write: they say so."""
+"""Files that exceed the limits of rendering: their values are not filled in, and the summary says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inputs of what is not known: texts of files that a value, or what is made elsewhere, can depend on."""
+"""Texts of files that an unknown value can depend on."""
 
 from __future__ import annotations
 

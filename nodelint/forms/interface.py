@@ -133,7 +133,7 @@ class Form(Protocol):
         """The manifests in a text of the form that install Karpenter's controller."""
 
     def writer_of(self, style: str) -> Dialect:
-        """How nodes of one of the form's styles are edited. Raises `NotEditable` for one that is not."""
+        """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
@@ -195,7 +195,7 @@ class Form(Protocol):
         """Values that an object gives to charts that are not among these, each with the name of the chart."""
 
     def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-        """What an object takes for one of these charts from where it cannot be read."""
+        """Yield a gap for each place that gives one of these charts values which cannot be read."""
 
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Values with pools and classes for what is elsewhere, in files of the form's own language."""
@@ -263,10 +263,10 @@ class Form(Protocol):
     def resolve_releases(
         self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
     ) -> Iterator[Evidence]:
-        """What only all files together state."""
+        """Return what only all files together state."""
 
     def find_installs(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """The installations of Karpenter's controller in a file."""
+        """Return the installations of Karpenter's controller in a file."""
 
     def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
         """The values of Karpenter's chart in a file that no installation names."""

@@ -1,4 +1,4 @@
-"""A change to what was rendered, as the same change to the values that it was rendered from."""
+"""Map an edit of a rendered object to an edit of the source files."""
 
 from __future__ import annotations
 

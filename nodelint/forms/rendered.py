@@ -1,4 +1,4 @@
-"""A built object: what the cluster gets of some files, with the place where each of its values is written."""
+"""A rendered text with its objects, and the place in the files of each value."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Built(NamedTuple):
 
     @property
     def texts(self) -> tuple[Source, ...]:
-        """The text and its further readings."""
+        """Return the text and its further readings."""
         return (self.source, *self.readings)
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
@@ -141,7 +141,7 @@ class Built(NamedTuple):
         return _comes_to(self, made, reread_edited(self.source, edits))
 
     def stays(self, edits: Sequence[Edit]) -> bool:
-        """Whether the text stays what it is with edits of files, where that can be told."""
+        """Whether the text is unchanged by edits of files, where that can be said without building it again."""
         return _comes_to(self, edits, self.source)
 
     def written_object(self, obj: Object) -> Object | None:
@@ -222,7 +222,7 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """Return the files in which values are written, and patches that a finding may be about; of a chart, its values
+    """Yield the files in which values are written, and patches that a finding may be about; of a chart, its values
     files.
     """
     yield from built.given

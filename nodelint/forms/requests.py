@@ -1,4 +1,4 @@
-"""What one form asks of another, so that none imports another: it goes to the form whose row says that it answers."""
+"""Requests from one form to another, so that no form imports another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the clusters get of a repository's files: built objects, and where each of their values is written.
+"""The objects that clusters get from the files of a repository, with the place of each value.
 
 Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
 chart, an overlay or a module is what the others are told. It is the only caller of forms that renders.
@@ -51,11 +51,11 @@ class Inventory(NamedTuple):
 
     @property
     def unbuilt(self) -> list[Gap]:
-        """The overlays that could not be built."""
+        """Return the overlays that could not be built."""
         return [gap for gap in self.gaps if gap.what == "overlay"]
 
     def auto_mode_objects(self) -> Iterator[Object]:
-        """The NodePools and classes of EKS Auto Mode."""
+        """Return the NodePools and classes of EKS Auto Mode."""
         return (obj for obj in self.objects(foreign=True) if obj.provider == "auto-mode")
 
     def objects(self, foreign: bool = False) -> Iterator[Object]:

@@ -29,7 +29,7 @@ def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
 
 
 def _read(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations that a file names as such."""
+    """Yield the installations that a file names as such."""
     for row in TABLE.rows:
         if row.may_install_controller(source.path, source.text):
             yield from row.load().find_installs(source, files)

@@ -63,7 +63,7 @@ def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_unreadable(found: Discovery) -> Iterator[Gap]:
-    """The paths that cannot be read at all."""
+    """Yield the paths that cannot be read at all."""
     for shown, reason in found.unreadable:
         match = re.fullmatch(r"(.*?)(?::(\d+))?(?::(\d+))?", shown, re.DOTALL)
         path, line, column = match.groups() if match is not None else (shown, None, None)
@@ -71,7 +71,7 @@ def _list_unreadable(found: Discovery) -> Iterator[Gap]:
 
 
 def _list_misread(found: Discovery) -> Iterator[Gap]:
-    """The documents that are broken."""
+    """Yield the documents that are broken."""
     for source in found.sources:
         for problem in source.problems:
             if source.concerns_karpenter(problem.offset):

@@ -1,1 +1,1 @@
-"""What the controller of a release makes of a NodePool and its EC2NodeClass."""
+"""How the controller of a release treats a NodePool and its EC2NodeClass."""

@@ -1,4 +1,4 @@
-"""Values that a person was to replace: words in place of a name, and ids that are none or those of documentation.
+"""Leftover placeholders: words instead of a name, and invalid or documentation ids.
 
 The words and the ids are in `data/vocabulary.json`.
 """

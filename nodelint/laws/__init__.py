@@ -1,1 +1,1 @@
-"""The laws that every rule keeps, tried over the examples of its page."""
+"""Checks that every rule must pass, run on the examples of its page."""

@@ -1,4 +1,4 @@
-"""The laws that every rule keeps, nodelint's and a team's own, tried over the examples of the rule's page.
+"""Checks that every rule must pass, of nodelint and of a team, run on the examples of its page.
 
 A law is a function that yields what differs from it for one pair of a bad and a good example; the first line of its
 docstring is the law as a person reads it. Only `nodelint test-rules` and the tests load this module.
@@ -91,7 +91,7 @@ class Trial:
         return report
 
     def bad_results(self, case: ExamplePair) -> tuple[Result, ...]:
-        """What the rule says of its bad example."""
+        """Return what the rule says of its bad example."""
         return self.judge(case.bad.text, case.bad, case.rule).results
 
     def default_results(self, text: str, example: Example, case: ExamplePair) -> list[Result]:
@@ -334,12 +334,12 @@ FIX_LAWS: tuple[Law, ...] = (
 
 
 def with_crlf(text: str) -> str:
-    """The text with the line breaks of Windows."""
+    """Return the text with the line breaks of Windows."""
     return text.replace("\n", "\r\n")
 
 
 def with_bom(text: str) -> str:
-    """The text behind a byte order mark."""
+    """Return the text behind a byte order mark."""
     return "\ufeff" + text
 
 
@@ -349,7 +349,7 @@ def with_document_before(text: str) -> str:
 
 
 def without_last_newline(text: str) -> str:
-    """The text as some editors leave it."""
+    """Return the text as some editors leave it."""
     return text.removesuffix("\n")
 
 
@@ -386,7 +386,7 @@ def _value_difference(wanted: Sequence[object], got: Sequence[object]) -> Iterat
 
 
 def _values(text: str) -> list[object]:
-    """The values of the documents of a text."""
+    """Return the values of the documents of a text."""
     return [
         document.root.plain() for document in Source.from_text("a.yaml", text, PATTERN).documents if document.root
     ]

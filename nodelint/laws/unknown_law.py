@@ -1,4 +1,4 @@
-"""The law of unknown values: what cannot be known is never judged, tried over the examples of a rule.
+"""The check that no rule judges an unknown value, run on the examples of a rule.
 
 Each scalar of an example in turn becomes a placeholder, and each list in turn takes one more item that is one: the
 rule finds nothing in a place where it found nothing before. For `test-rules` and the tests alone, as `rule_laws`.

@@ -150,7 +150,7 @@ class _Fixing:
         return bool(idle)
 
     def take(self, new: list[Source], report: Report) -> None:
-        """The fixes of the round are written."""
+        """Take the result of a round, whose fixes are written."""
         self.applied += self._chosen
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in self._chosen}

@@ -87,7 +87,7 @@ def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
         raise BaselineError(f"{path}: format {value[_KEY]} is not {FORMAT}, the one that this release reads")
     rows = value.get("findings")
     if not isinstance(rows, list):
-        raise BaselineError(f"{path}: `findings` has to be a list")
+        raise BaselineError(f"{path}: `findings` must be a list")
     return tuple(_entry(row, f"{path}: finding {number}") for number, row in enumerate(rows, 1))
 
 
@@ -167,8 +167,8 @@ def _line(entry: KnownFinding) -> str:
 
 def _entry(row: object, where: str) -> KnownFinding:
     if not isinstance(row, dict):
-        raise BaselineError(f"{where} has to be an object")
+        raise BaselineError(f"{where} must be an object")
     for name in KnownFinding._fields:
         if not isinstance(row.get(name), str):
-            raise BaselineError(f"{where}: `{name}` {'has to be a text' if name in row else 'is missing'}")
+            raise BaselineError(f"{where}: `{name}` {'must be a text' if name in row else 'is missing'}")
     return KnownFinding(*(row[name] for name in KnownFinding._fields))

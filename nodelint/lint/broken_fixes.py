@@ -40,7 +40,7 @@ class EditedTexts:
         return self._read[key]
 
     def list_keys(self) -> frozenset[object]:
-        """What is kept now."""
+        """Return the keys of what is kept now."""
         return frozenset(self._read)
 
     def forget_others(self, keys: frozenset[object]) -> None:
@@ -111,7 +111,7 @@ def _drop_refused_fix(result: Result, why: str | None) -> Result:
 def find_broken(
     sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
 ) -> dict[int, str]:
-    """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
+    """Return the fixes that would break a file, by number, and how. `tried` are the sources with all of them."""
     if not chosen or not why_broken(sources, tried, target):
         return {}
     found = find_breaking_fixes(
@@ -151,7 +151,7 @@ def choose_compatible(
             refused[mark_fix(result)] = (result, f"it changes {beyond[0]} too, which was not named")
             continue
         if [span for span in spans if not span.source.whole]:
-            refused[mark_fix(result)] = (result, "the file is too long to be written anew")
+            refused[mark_fix(result)] = (result, "the file is too long to rewrite")
             continue
         if not any(map(taken.touches, spans)):
             chosen.append(result)
@@ -227,7 +227,7 @@ def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Ta
 
 
 def _schema_faults(source: SourceText, targets: Mapping[Version, Target], but: Set[int]) -> Counter[str]:
-    """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
+    """Return how often the API server would give each reason. Objects of some documents (by `id`) do not count."""
     found: Counter[str] = Counter()
     for obj in objects(source):
         if id(obj.document) in but:

@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def _translate(message: str, obj: Object | None) -> str:
-    """What is said of a converted object, in the words of the API that it is written in."""
+    """Return a message about a converted object in the words of the API that it is written in."""
     words = (_WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})) if obj is not None else {}
     if not words:
         return message
@@ -87,7 +87,7 @@ class Converted:
     def map_back(self, results: Iterable[Result]) -> list[Result]:
         """Findings about converted objects as findings about the files; without those about what conversion adds.
 
-        They have no edits and suggest none: the object has to be converted first.
+        They have no edits and suggest none: the object must be converted first.
         """
         was = {id(now): old for now, old in self.pairs}
         found = []
@@ -231,7 +231,7 @@ class _Way:
             shift += len(edit.text) - (edit.end - edit.start)
 
     def back(self, span: Span, within: Object | None) -> Span | None:
-        """Where the characters stood; None for those that are new. What was moved as a line is found again."""
+        """Return where the characters stood before. None for new characters. A line that was moved is found again."""
         start = self._offset(span.start)
         if start is not None and not self._cut(span.start, start):
             end = self._offset(max(span.start, span.end - 1))

@@ -202,7 +202,7 @@ def _with_plain_workloads(
 
 
 def _count_broken(sources: Sequence[Source]) -> int:
-    """The documents of Karpenter's that cannot be read."""
+    """Return the documents of Karpenter's that cannot be read."""
     return sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
 
 
@@ -220,7 +220,7 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
-    """The results that no per-path ignore is about."""
+    """Return the results that no per-path ignore is about."""
     if not selection.per_path:
         return results
     known: dict[tuple[str, str], bool] = {}
@@ -251,7 +251,7 @@ def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
 
 
 def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
-    """What of objects no rule has looked at."""
+    """Yield what of objects no rule has looked at."""
     if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
     for obj in objects:

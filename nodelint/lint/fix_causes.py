@@ -93,7 +93,7 @@ class _Causes:
         self._words = words
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
-        """What fixes of one cause have in common; None for one that stands for itself."""
+        """Return what fixes of one cause have in common. None for a fix that shares its cause with none."""
         source = edits[0].source
         number = document_number(edits[0])
         if any(edit.source is not source or document_number(edit) != number for edit in edits):
@@ -181,7 +181,7 @@ def _relative(edit: Edit, obj: Object) -> _Key | None:
 
 
 def _names(obj: Object) -> Iterator[Node]:
-    """The nodes of the names of an object and of the class that it names, in their order."""
+    """Yield the nodes that name an object, and the class that it refers to, in their order."""
     found = [obj.name_node]
     if isinstance(obj, NodePool) and obj.class_ref is not None:
         name = obj.class_ref.node.get("name")

@@ -24,7 +24,7 @@ _ANOTHER_FIX = "no running node is replaced, but another change may be what you 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
 
 _NODES_DRIFT_AND_STAY = (
-    "all nodes of the NodePool drift (NodePoolDrifted), and none is replaced: a budget lets none of them go"
+    "all nodes of the NodePool drift (NodePoolDrifted), but none is replaced: a budget lets none of them go"
 )
 
 _MOST_EFFECTS = 2

@@ -33,11 +33,11 @@ class FixOffer(NamedTuple):
 
     @property
     def names(self) -> set[Name]:
-        """The objects that its findings are about."""
+        """Return the objects that its findings are about."""
         return {finding_key[1] for finding_key in self.wants}
 
     def rename(self, text: str, other: FixOffer) -> str:
-        """What is said of the object of another offer of the same cause, said of this one."""
+        """Return a message about the object of another offer, with the name of this offer's object."""
         ((_, old),), ((_, new),) = other.names, self.names
         return text.replace(f"`{old}`", f"`{new}`")
 

@@ -51,7 +51,7 @@ class ChangedObject(NamedTuple):
 
     @property
     def name(self) -> Name:
-        """What it is called before the trial."""
+        """Return what it is called before the trial."""
         return name_of(self.old or self.new)
 
 
@@ -319,7 +319,7 @@ class _KeptAsides:
         self._counts = [(source, len(source.set_aside)) for source in sources]
 
     def __enter__(self) -> None:
-        """Nothing is done before."""
+        """Enter the block; nothing has to be prepared."""
 
     def __exit__(self, *_error: object) -> None:
         for source, count in self._counts:

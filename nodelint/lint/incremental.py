@@ -152,7 +152,7 @@ class ResultCache:
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
+        """A source's text has changed: what is said of it is somewhere else now, or must be said anew."""
         for key, cached in list(self._said.items()):
             if cached.results and not _move_results(cached, moved):
                 del self._said[key]
@@ -165,7 +165,7 @@ class ResultCaches:
         self._kept: dict[object, ResultCache] = {}
 
     def for_release(self, release: object) -> ResultCache:
-        """What is kept for one release."""
+        """Return what is kept for one release."""
         return self._kept.setdefault(release, ResultCache())
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCaches:
@@ -228,7 +228,7 @@ _OTHERWISE: Any = object()
 
 
 def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
-    """What an answer is for other objects that are the same; `_OTHERWISE` where that is not known."""
+    """Return the answer for the unchanged objects of the other side. `_OTHERWISE` where that is not known."""
     if isinstance(answer, Mapping):
         entries = {key: unchanged.get(id(value), _OTHERWISE) for key, value in answer.items()}
         return _OTHERWISE if _OTHERWISE in entries.values() else entries

@@ -60,14 +60,14 @@ class RuleSetup(NamedTuple):
     only: Set[int] | None = None
 
     def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
-        """The objects that are judged, and all others."""
+        """Return the objects that are judged, and all others."""
         if self.only is None:
             return list(objects), list(context_objects)
         judged = [obj for obj in objects if id(obj) in self.only]
         return judged, [*(obj for obj in objects if id(obj) not in self.only), *context_objects]
 
     def files(self, sources: Sequence[Source]) -> Sequence[Source]:
-        """The files that are judged as a whole."""
+        """Return the files that are judged as a whole."""
         return sources if self.only is None else [source for source in sources if id(source) in self.only]
 
 
@@ -265,7 +265,7 @@ class ReleaseRun:
             self._cache.end()
 
     def _judge_files(self, running: Sequence[Rule], sources: Sequence[Source]) -> RuleOutput:
-        """What the rules about files say of them."""
+        """Return what the rules about files say of them."""
         output = RuleOutput([], [], [])
         self.context.files = sources
         stated = self.target.stated

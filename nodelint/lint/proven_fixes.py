@@ -52,7 +52,9 @@ _MOST_STEPS = 1_000_000
 _MOST_JUDGED = 8_000
 """Objects judged anew after which no further trial is made: a value that many callers read has all of them judged."""
 
-_TOO_LARGE = "to judge it, more would have to be rendered again than nodelint renders: apply it and check again"
+_TOO_LARGE = (
+    "to judge it, more objects would need to be rendered again than nodelint renders: apply it and check again"
+)
 
 
 class Prover:

@@ -62,7 +62,7 @@ class RecordingContext(Context):
         self._methods: dict[str, Callable[..., Any]] = {}
 
     def ask(self, name: str, about: Object | None, detail: str | None) -> Any:
-        """What the context says now; nothing of that is noted."""
+        """Return what the context says now, without noting it."""
         if about is None:
             return self._answer_for_run(name)
         method = self._methods.get(name)
@@ -117,7 +117,7 @@ class RecordingContext(Context):
         return self._note("_facts_of", about, Context._facts_of) if self.facts else self.facts
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
-        """What is noted are those that are looked at: most rules ask whether there is any."""
+        """Yield the pools, and note those that are looked at: most rules ask whether there is any."""
         noted, self.noted = self.noted, None
         try:
             pools = super().interchangeable_pools(pool, launching)

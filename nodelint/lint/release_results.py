@@ -40,7 +40,7 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
     if max(releases) not in found_for and len(releases) > 1:
         return None
     finding = result.finding
-    unclear = f"{stating.place} ({stating.by}) cannot be worked out"
+    unclear = f"{stating.place} ({stating.by}) cannot be resolved"
     note = f"it depends on the release: {unclear}; name it by --karpenter-version"
     if result.severity == "error":
         finding = finding._replace(severity="warning")

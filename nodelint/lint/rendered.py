@@ -82,7 +82,7 @@ class Replacement:
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
-        """What is not judged of files, less what is judged in what is built of them."""
+        """Return the skips of files, without those of objects that are judged as they are built."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
@@ -142,7 +142,7 @@ class Replacement:
         return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
 
     def _settled_environments(self, setup: RuleSetup) -> list[list[Built]]:
-        """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
+        """Return the built texts without replaceable defaults, for the rules that judge nothing else."""
         if all(is_about_defaults(rule) for rule in setup.running):
             return []
         paths = {path: built.settle for built in self._built if built.settle is not None for path in built.replaces}
@@ -170,9 +170,9 @@ def _path(source: SourceText) -> str:
 
 
 def _environments(built: Sequence[Built]) -> list[list[Built]]:
-    """What is built, by the cluster that it is for; what charts come to by default stands side by side.
+    """Return the built texts of each environment. What charts render with default values stands by itself.
 
-    Of a file that a root module of Terraform takes several times, each world has it once.
+    Of a file that a root module of Terraform takes several times, each environment has it once.
     """
     found: dict[tuple[object, ...], list[Built]] = {}
     modules: dict[str, dict[str, list[Built]]] = {}

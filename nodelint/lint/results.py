@@ -139,7 +139,7 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
 
 
 def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
-    """What some findings are about."""
+    """Yield what some findings are about."""
     for result in results:
         yield result.finding.at
         yield from result.finding.covers
@@ -159,7 +159,7 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
     """Drop practice findings for objects of a removed API.
 
-    Such an object has to be converted first, and the rules then judge the converted object. The first finding that
+    Such an object must be converted first, and the rules then judge the converted object. The first finding that
     asks for the conversion counts the dropped findings in its note.
     """
     first, unserved = None, set[int]()
@@ -251,7 +251,7 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
 
 
 def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
-    """What one finding offers, with what the others offer by the same name."""
+    """Return the suggestion of a finding together with those of the same name of other findings."""
     offers = (suggestion for other in others for suggestion in other.finding.suggestions)
     more = (suggestion.edits for suggestion in offers if suggestion.name == offer.name)
     return offer._replace(edits=join_edits([offer.edits, *more]))
@@ -330,7 +330,7 @@ _NUMBER = r"\d+(?:[.,]\d+)*"
 
 
 def _finding_identity(result: Result, number: str) -> tuple[object, ...]:
-    """What the same finding for another release has in common with this one: all but numbers of a form."""
+    """Return what a finding has in common with its twin for another release: all but numbers in the message."""
     at, message = result.span, re.sub(number, "*", result.finding.message)
     return result.rule.name, id(result.object), id(at.source), at.start, at.end, message
 
@@ -354,7 +354,7 @@ def _release_result(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Cho
 
 
 def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
-    """Releases, those that follow each other taken together."""
+    """Return releases in runs: those that follow each other together."""
     from nodelint.model.ranges import joined
 
     choices = list(dict.fromkeys(where))

@@ -100,7 +100,7 @@ _NAMES = {"name", "words_of"}
 
 
 def _list_words(value: object) -> Iterable[str]:
-    """The texts in constants, however they are nested."""
+    """Yield the texts in constants, however they are nested."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, CodeType):

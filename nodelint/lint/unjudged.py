@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def list_unjudged(report: Report) -> Iterator[tuple[str, int, str, str]]:
-    """What is no object that was judged: path, line, what it is, and why."""
+    """Yield what is no judged object: path, line, what it is, and why it is not judged."""
     object_ids = {id(obj) for obj in report.objects}
     for skip in report.skipped:
         if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:

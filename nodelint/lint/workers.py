@@ -1,6 +1,6 @@
 """Objects shared among processes: each judges a part of them, with all that was read before in its memory.
 
-A process is a copy of this one (fork), so that only what it says has to be sent back. Rules, objects, sources and
+A process is a copy of this one (fork), so that only what it says must be sent back. Rules, objects, sources and
 nodes are named by their place in what both have, and are the same ones again here.
 """
 
@@ -50,9 +50,9 @@ def cores() -> int:
 
 
 def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, names: Names) -> list[_Result]:
-    """What `judge` says of each object, in their order, worked out by `count` processes.
+    """Return what `judge` says of each object, in their order, worked out by `count` processes.
 
-    What a process has no `names` for, this one judges itself. Raises what `judge` raises, once the others are ended.
+    What a process has no `names` for is judged here. Raise what `judge` raises, once the other processes are ended.
     """
     results = [judge(value) for value in objects[:_FIRST]]
     rest = objects[_FIRST:]
@@ -114,7 +114,7 @@ class Names:
         return tree, tuple(reversed(steps))
 
     def thing(self, name: Name) -> Any:
-        """The thing of a name."""
+        """Return the object that a name stands for."""
         if isinstance(name, int):
             return self._things[name]
         tree, steps = name
@@ -191,7 +191,7 @@ class _Worker:
         return file.getvalue()
 
     def results(self) -> list[Any]:
-        """What it says of each object. Where it came to an end before it could, the objects are judged here."""
+        """Return what the process says of each object. Where the process ended early, the objects are judged here."""
         data = self._answers.read()
         ended = self._process is not None and self._ended() == 0
         answers = pickle.loads(data) if ended and data else [None] * len(self._part)

@@ -28,9 +28,7 @@ def add_workloads(
     rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
     less than the repository: other pools may be in the rest of it.
     """
-    selected = {
-        tag for rule in rules.values() if "workloads" in rule.tags and selection.enables(rule) for tag in rule.tags
-    }
+    selected = _list_tags(rules, selection)
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
@@ -66,6 +64,29 @@ def add_workloads(
         for source in found.sources:
             source.unread_keys = unread
     return bool(texts)
+
+
+def _list_tags(rules: Mapping[str, Rule], selection: Selection) -> set[str]:
+    return {
+        tag for rule in rules.values() if "workloads" in rule.tags and selection.enables(rule) for tag in rule.tags
+    }
+
+
+def find_repository_around(
+    found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
+) -> str | None:
+    """Return the repository around the folders of a run, in the rest of which workloads are not looked for.
+
+    None if the run is over all of it or over named files, and if no rule would compare them with the pools.
+    """
+    from nodelint.model.manifest import NodePool
+
+    if not found.folders or not _list_tags(rules, selection):
+        return None
+    if not any(isinstance(obj, NodePool) and not obj.foreign for obj in objects):
+        return None
+    root = repository(found.folders[0])
+    return None if root is None or any(is_inside(root, folder) for folder in found.folders) else root
 
 
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
@@ -130,7 +151,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
-    """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
+    """Yield the files with DaemonSets, and the files whose pods ask for more than a little, each with its text."""
     from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}

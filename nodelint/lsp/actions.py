@@ -110,7 +110,7 @@ def _fix(
 
 
 def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceText]]:
-    """The texts that edits change, before and after."""
+    """Return the texts that edits change, before and after."""
     groups = by_source(edits)
     before = [group[0].source for group in groups]
     return before, [reread(group[0].source, apply(group[0].source.text, group)) for group in groups]

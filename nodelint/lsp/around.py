@@ -1,4 +1,4 @@
-"""What is built of texts that are open in an editor, with the files around them that this takes."""
+"""Render texts that are open in an editor, together with the files around them."""
 
 from __future__ import annotations
 

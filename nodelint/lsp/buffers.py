@@ -31,7 +31,7 @@ class Buffer:
 
     @cached_property
     def source(self) -> Source:
-        """The text as it is judged."""
+        """Return the text as it is judged."""
         source = Source.from_text(self.path, self.text)
         if self.on_disk:
             source.part = TABLE.is_part(self.path)

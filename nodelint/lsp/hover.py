@@ -52,7 +52,9 @@ class Hover(NamedTuple):
 
 
 def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """What is known of the place: of an object that is built with it, else of one that is written there."""
+    """Return what is known of a place: of an object that is built with it, else of an object that is written there.
+    None where nothing is.
+    """
     for obj, at, span in _built_here(view, buffer, offset):
         found = _in_object(view, obj, at)
         if found is not None:
@@ -164,7 +166,7 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
 
 
 def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
-    """How Karpenter reads the key, and why one that it does not know removes no instance type."""
+    """Yield how Karpenter reads the key, and why a key that it does not know removes no instance type."""
     key = normalize(line.key)
     if key != line.key:
         yield f"Karpenter reads the key as {code(key)}."
@@ -180,7 +182,7 @@ def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
 
 
 def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
-    """How many instance types are left by the line alone, here, and in the end."""
+    """Yield how many instance types are left by the line alone, after the lines above it, and in the end."""
     total = len(resolution.catalog)
     yield f"alone it leaves **{len(line.kept):,}** of {total:,} instance types"
     removed = line.removed
@@ -238,12 +240,12 @@ def label(key: str, catalog: Catalog) -> list[str]:
 
 
 def instance_type(catalog: Catalog, name: str) -> str:
-    """An instance type in one line."""
+    """Return an instance type in one line."""
     return f"**{name}**: {size_of(catalog, name)}"
 
 
 def size_of(catalog: Catalog, name: str) -> str:
-    """What an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
+    """Return what an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
     parts = []
     if cpu := catalog.label(name, _CPU):
         parts.append(f"{cpu} vCPU")
@@ -346,13 +348,13 @@ def shape_at(view: View, found: Spot) -> SchemaNode | None:
 
 
 def code(text: str) -> str:
-    """A text as Markdown code, whatever it holds."""
+    """Return a text as Markdown code, whatever it holds."""
     flat = " ".join(text.split()).replace("`", "'")
     return f"`{flat}`" if flat else '`""`'
 
 
 def _plain(text: str) -> str:
-    """A text that Markdown leaves as it is."""
+    """Return a text escaped so that Markdown shows it as it is."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!" else char for char in " ".join(text.split()))
 
 

@@ -85,7 +85,7 @@ class _Bracket:
 
 
 def spot(text: str, offset: int) -> Spot | None:
-    """What a cursor is at; None where that is not an object of Karpenter's, or a comment."""
+    """Return what a cursor is at. None outside of Karpenter's objects, and in a comment."""
     return _spot(text, offset, _lines(text, offset))
 
 
@@ -117,7 +117,7 @@ def _spot(text: str, offset: int, lines: Sequence[_Line]) -> Spot | None:
 
 
 def _lines(text: str, offset: int) -> list[_Line]:
-    """The lines of the document around an offset."""
+    """Return the lines of the document around an offset."""
     found: list[_Line] = []
     at = 0
     while True:
@@ -173,7 +173,7 @@ def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int)
 
 
 def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level], current: int) -> Spot | None:
-    """A cursor in a line of block style."""
+    """Return the spot of a cursor in a line of block style. None where nothing is to be written there."""
     line = lines[current]
     head = line.text[: offset - line.start]
     if re.search(r"(?:^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", head)):
@@ -181,7 +181,7 @@ def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level]
     read = _read(line.start, head)
     if read.key is not None:
         if read.value == len(head) and not head.endswith((" ", "\t")):
-            return None  # right behind the colon, from which a value has to be parted
+            return None  # right behind the colon, from which a value must be parted
         _push(stack, read, current)
         value = head[read.value :]
         if value[:1] in ("[", "{"):
@@ -308,7 +308,7 @@ def _field(bracket: _Bracket, value: str) -> None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the mapping that begins at a brace ends; the end of the line where it is not closed soon."""
+    """Return where the mapping that begins at a brace ends; the end of the line where it is not closed soon."""
     depth = 0
     for at in range(start, min(len(text), start + 2000)):
         depth += {"{": 1, "}": -1}.get(text[at], 0)

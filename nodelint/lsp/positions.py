@@ -60,7 +60,7 @@ class LineIndex:
         return end
 
     def range(self, start: int, end: int) -> types.Range:
-        """The range of some characters."""
+        """Return the range of some characters."""
         return types.Range(self.position(start), self.position(end))
 
     def line_end(self, line: int) -> int:
@@ -71,7 +71,7 @@ class LineIndex:
         return end - 1 if self.text[end] == "\n" and self.text[end - 1 : end] == "\r" else end
 
     def end_of_line_at(self, offset: int) -> int:
-        """Where the line of a character ends."""
+        """Return where the line of a character ends."""
         return self.line_end(bisect_right(self._starts, offset) - 1)
 
     def _units(self, text: str) -> int:

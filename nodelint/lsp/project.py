@@ -167,7 +167,9 @@ class Project:
         return setup
 
     def _facts(self, session: Session, folder: str) -> AwsFacts:
-        """What is known of AWS; the very same for a while, so that what was said by it can be kept."""
+        """Return the facts about AWS. The same object is returned for a while, so that results which depend on it can
+        be kept.
+        """
         now = self._now()
         try:
             facts = session.facts(folder, lambda: now)[0]

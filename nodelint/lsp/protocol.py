@@ -52,7 +52,7 @@ class Protocol(LanguageServerProtocol):
                 self._server.report_server_error(error, JsonRpcException)
 
     def unreadable(self) -> None:
-        """Answer what was no JSON."""
+        """Answer a message that is not JSON."""
         self._refuse(None, JsonRpcParseError("the message is not JSON"))
 
     def publish(self, params: types.PublishDiagnosticsParams) -> None:

@@ -71,7 +71,7 @@ _T = TypeVar("_T")
 
 
 class Superseded(Exception):
-    """What is at work is about a text that has changed since."""
+    """Raised to stop work on a text that has changed since."""
 
 
 def _modified() -> JsonRpcException:
@@ -102,7 +102,7 @@ class Server(LanguageServer):
 
     @property
     def encoding(self) -> str:
-        """What the client counts positions in."""
+        """Return the unit in which the client counts positions in a line."""
         return types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
 
     def report_server_error(self, error: Exception, source: object) -> None:
@@ -142,7 +142,7 @@ class Server(LanguageServer):
             self._changed(self._with_buffer(uri, version, text), disk=not self._watches)
 
     def edited(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Changes of an open text."""
+        """Take the changes of an open text."""
         uri = params.text_document.uri
         before = self.state.buffers.get(uri)
         if before is not None:
@@ -170,11 +170,11 @@ class Server(LanguageServer):
             self._changed(buffers, disk=True)
 
     def disk_changed(self) -> None:
-        """Files that are not open, or the configuration, may be others now."""
+        """Take note that files which are not open, or the configuration, may have changed."""
         self._changed(self.state.buffers, disk=True)
 
     def folders_changed(self) -> None:
-        """The client has opened or closed folders."""
+        """Take the folders that the client has opened or closed."""
         folders = [file_path(folder.uri) for folder in self.workspace.folders.values()]
         if not folders and self.workspace.root_uri:
             folders = [file_path(self.workspace.root_uri)]
@@ -364,7 +364,7 @@ def _register_run(server: Server) -> None:
 
 
 def _register_texts(server: Server) -> None:
-    """Texts that are opened, changed, saved and closed."""
+    """Add the handlers of texts that are opened, changed, saved and closed."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -385,7 +385,7 @@ def _register_texts(server: Server) -> None:
 
 
 def _register_reading(server: Server) -> None:
-    """Questions about a place of a text."""
+    """Add the handlers of requests about a place in a text."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
@@ -408,7 +408,7 @@ def _register_reading(server: Server) -> None:
 
 
 def _register_overviews(server: Server) -> None:
-    """Questions about a text as a whole."""
+    """Add the handlers of requests about a text as a whole."""
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def lensed(params: types.CodeLensParams) -> list[types.CodeLens] | None:
@@ -420,7 +420,7 @@ def _register_overviews(server: Server) -> None:
 
 
 def _register_writing(server: Server) -> None:
-    """Questions whose answers are texts to write."""
+    """Add the handlers of requests whose answers are texts to write."""
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,

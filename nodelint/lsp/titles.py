@@ -17,7 +17,9 @@ _WIDTH = 60
 
 
 def describe_edits(edits: Sequence[Edit], before: Sequence[SourceText], after: Sequence[SourceText]) -> str:
-    """What edits do to values: `before` are the texts that they change, `after` what those become."""
+    """Return what edits do to values, as a title. `before` are the texts that they change, `after` the texts with the
+    edits.
+    """
     changes = [change for old, new in zip(before, after, strict=True) for change in _changes_of_text(old, new)]
     changes = _merge_moves(list(dict.fromkeys(changes))) or [_describe_characters(edit) for edit in edits]
     named = changes[:_NAMED]
@@ -51,7 +53,7 @@ def _changes_of_text(before: SourceText, after: SourceText) -> Iterator[str]:
 
 
 def _changes(old: Node, new: Node) -> Iterator[str]:
-    """The changes that make one value of another."""
+    """Yield the changes that make one value of another."""
     if old.text == new.text or (old.kind == new.kind == "scalar" and old.tag == new.tag and _is_same(old, new)):
         return
     if old.kind == new.kind == "mapping":
@@ -143,7 +145,7 @@ def _flat(node: Node) -> str:
 
 
 def _describe_characters(edit: Edit) -> str:
-    """What one edit does to characters: for what no value shows, such as the code of a template."""
+    """Return what an edit does to characters, where no value shows it: to the code of a template, for example."""
     old, new = edit.source.text[edit.start : edit.end].strip(), edit.text.strip()
     if not new:
         return f"remove `{short(old)}`"

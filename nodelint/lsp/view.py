@@ -1,4 +1,4 @@
-"""Open texts of one configuration and repository, and what can be said of them."""
+"""Open texts of one configuration and repository, and the answers about them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class View:
 
     @property
     def request(self) -> engine.LintRequest:
-        """What a run over its texts asks."""
+        """Return what a run over its texts asks."""
         return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside)
 
     @cached_property
@@ -92,7 +92,7 @@ class View:
         return mine == (*other.setup[1:], other.buffers, other.home, other.beside)
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
-        """What is wrong in one text."""
+        """Return what is wrong in one text."""
         return self._by_source.get(id(buffer.source), [])
 
     def gaps(self, buffer: Buffer) -> list[Gap]:
@@ -115,7 +115,7 @@ class View:
         return found
 
     def fixed(self, buffer: Buffer) -> autofix.Fixed:
-        """What `nodelint check --fix` makes of one text."""
+        """Return what `nodelint check --fix` makes of one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
             around = [*others, *self.beside]
@@ -175,7 +175,7 @@ class View:
         return self._lines[key]
 
     def buffer_of(self, source: SourceText) -> Buffer | None:
-        """The open text that a source is of."""
+        """Return the open text that a source is of."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
 
 

@@ -1,1 +1,1 @@
-"""What the tool speaks about: manifests, requirements, releases, findings."""
+"""The terms of the tool: manifests, requirements, releases, findings."""

@@ -1,4 +1,4 @@
-"""What releases before 1.0.0 lack of what the oldest release known has: fields, values and label keys of v1beta1."""
+"""Fields, values and label keys of v1beta1 that releases before 1.0.0 do not have."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Evidence(NamedTuple):
 
     @property
     def place(self) -> str:
-        """`path:line`."""
+        """Return `path:line`."""
         return f"{self.path}:{self.line}"
 
     @property

@@ -1,4 +1,4 @@
-"""What a rule says: a place, a sentence, and the edits that put it right."""
+"""A finding of a rule: a place, a sentence, and the edits that fix it."""
 
 from __future__ import annotations
 

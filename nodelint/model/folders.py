@@ -1,4 +1,4 @@
-"""What the folders and names of a repository's files say of the cluster that they are for."""
+"""Clusters and environments that the folders and file names of a repository suggest."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def is_named_for_environment(path: str) -> bool:
 
 
 def nearness(path: str, other: str) -> int:
-    """How many folders two files have in common."""
+    """Return how many folders two files have in common."""
     common = 0
     for ours, theirs in zip(
         *(os.path.normpath(os.path.dirname(p)).split(os.sep) for p in (path, other)), strict=False

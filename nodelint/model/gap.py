@@ -1,4 +1,4 @@
-"""What could not be judged, where, and why: a third answer beside "wrong" and "not wrong"."""
+"""What could not be judged, its place and the reason."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Object:
 
     @cached_property
     def label(self) -> str:
-        """`NodePool/default`, for messages and skips."""
+        """Return `NodePool/default`, for messages and skips."""
         return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
 
 

@@ -1,4 +1,4 @@
-"""The parts of an object on which template code decides that is not worked out; all else of it is known."""
+"""The parts of an object that depend on template code which nodelint does not evaluate."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Finder:
 
     @staticmethod
     def _level(line: re.Match[str]) -> int:
-        """The column in which a line prints."""
+        """Return the column in which a line prints."""
         indents = re.findall(r"\bn?indent\s+(\d+)", line[0])
         return int(indents[-1]) if indents else len(line[0]) - len(line[0].lstrip(" \t"))
 

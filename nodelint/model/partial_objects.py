@@ -1,4 +1,4 @@
-"""Whether an object is a whole one, or a part that a tool completes: a patch, or an excerpt for readers."""
+"""Whether an object is whole, or a patch or fragment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are filled in later, and when two of them come to the same."""
+"""Names with placeholders, and whether two of them are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of Karpenter's releases, as a user writes them, and where in them anything changes."""
+"""Ranges of Karpenter's releases, and the releases in them at which results can change."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
 
 
 def joined(parts: Iterable[Releases]) -> tuple[Releases, ...]:
-    """Runs that follow each other, made one."""
+    """Return ranges of releases, those that follow each other made one."""
     found: list[Releases] = []
     for part in sorted(parts):
         if found and RELEASES[bisect_right(RELEASES, found[-1].last) :][:1] == (part.first,):

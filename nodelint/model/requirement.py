@@ -249,7 +249,7 @@ class Requirements:
         return cls(Requirement.parse(key, "In", (value,)) for key, value in labels.items())
 
     def add(self, *requirements: Requirement) -> None:
-        """Narrow these requirements by more."""
+        """Narrow these requirements by more of them."""
         for requirement in requirements if len(requirements) < _MANY else _run_together(requirements):
             before = self._by_key.get(requirement.key)
             self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)

@@ -127,7 +127,7 @@ def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
-    """What uses modules and charts elsewhere that may make pools, by its place, its name and its number there."""
+    """Return the uses of absent modules and charts that may make pools, by place, name and number."""
     reported = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()

@@ -248,7 +248,7 @@ def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[
 
 
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:
-    """The findings that one side alone has."""
+    """Return the findings that one side alone has."""
     from nodelint.lint.fingerprints import identities
     from nodelint.lint.results import once_in_a_run
     from nodelint.plan.not_compared import comparable_results

@@ -108,7 +108,7 @@ def _bounds(side: Resolution | None) -> PriceBounds | None:
 
 
 def not_known(cost: PlanCost) -> str:
-    """What the amounts leave open, in one sentence."""
+    """Return in one sentence what the amounts leave open."""
     open_points = list(_open_points(cost))
     return f"not known: {', '.join(open_points)}"
 

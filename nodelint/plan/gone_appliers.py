@@ -116,9 +116,8 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
 
 
 def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
-    """What applies a folder on both sides, and does so on other terms, or no longer finds an object in it.
-
-    An object that one side has more often is compared by itself.
+    """Yield a gap for each object that applies a folder on both sides on other terms, or no longer finds an object in
+    it.
     """
     before, after = (_group(side[0]) for side in (old, new))
     named: set[str] = set()

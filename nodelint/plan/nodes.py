@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 
 
 def find_outcomes(claims: list[Claim], wanted: Wanted | None) -> tuple[NodeOutcome, ...]:
-    """What becomes of each NodeClaim; with nothing wanted, the pool is gone and takes all of them with it."""
+    """Return what becomes of each NodeClaim. Where nothing is wanted, the pool is gone and all its nodes with it."""
     return tuple(_find_outcome(claim, wanted) for claim in claims)
 
 
@@ -84,7 +84,7 @@ def _unmet(claim: Claim, requirements: Requirements) -> bool:
 
 
 def requirements_of(pool: NodePool, release: Version) -> Requirements:
-    """What a pool's requirements ask of labels; those that hold a placeholder ask for nothing here."""
+    """Return the requirements of a pool on labels. A requirement with a placeholder asks for nothing here."""
     found = Requirements()
     for line in pool.requirements:
         if line.known:
@@ -96,7 +96,7 @@ def requirements_of(pool: NodePool, release: Version) -> Requirements:
 
 
 def counts(found: tuple[NodeOutcome, ...]) -> dict[str, Any]:
-    """How many nodes there are, how many are replaced, and how many had drifted before."""
+    """Return how many nodes there are, how many are replaced, and how many had drifted before."""
     return {
         "total": len(found),
         "replaced": sum(node.outcome == "replaced" for node in found),

@@ -93,7 +93,7 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
 
 
 def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[Gap]:
-    """Return the gaps that one side alone has, in files of which nothing is said in `known`."""
+    """Yield the gaps that one side alone has, in files of which nothing is said in `known`."""
     named = {span_of(gap.at).source.path for gap in known}
     keyed = [
         {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}

@@ -60,12 +60,12 @@ class PlanOptions(NamedTuple):
 
     @property
     def old_release(self) -> Version:
-        """The release of Karpenter before the change."""
+        """Return the release of Karpenter before the change."""
         return self.upgraded[0] if self.upgraded is not None else self.release
 
     @property
     def old_kubernetes(self) -> KubernetesVersion | None:
-        """The version of Kubernetes before the change."""
+        """Return the version of Kubernetes before the change."""
         return KubernetesVersion.parse(self.moved.old) if self.moved is not None else self.kubernetes
 
     @property
@@ -184,13 +184,13 @@ class PoolPlan(NamedTuple):
 
     @property
     def why_unknown(self) -> str | None:
-        """Why it is not known whether its nodes go; None where it is."""
+        """Return why it is not known whether nodes are replaced. None where it is known."""
         is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
         return self.why_uncompared if is_open else self.verdict.unknown
 
     @property
     def why_uncompared(self) -> str | None:
-        """Why a part of it, or its class, was not compared; None where all was."""
+        """Return why a part of the pool, or its class, was not compared. None where all was."""
         place = self.uncompared
         if place is None:
             return None
@@ -198,7 +198,9 @@ class PoolPlan(NamedTuple):
 
     @property
     def grade(self) -> Covered:
-        """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
+        """Return how severe the change is for nodes, on the scale of drift: a pool that is removed, or launches
+        nothing, is most severe.
+        """
         if self.deleted or self.launches_nothing:
             return "all"
         return "some" if self.replaced == "none" and self.deleted_nodes else self.replaced

@@ -105,5 +105,5 @@ def _note(was: Version, now: Version) -> str:
     if not differ:
         return f"hashes stay as they are, so the move by itself replaces no node; {more}"
     return (
-        f"the hash of {' and '.join(differ)} has another version, and Karpenter writes it anew without drift; {more}"
+        f"the hash of {' and '.join(differ)} has another version, and Karpenter writes it again without drift; {more}"
     )

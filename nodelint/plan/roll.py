@@ -193,7 +193,7 @@ def _size(after: Resolution, name: str) -> tuple[float, ...]:
 
 
 def describe_roll(found: Roll) -> list[str]:
-    """The roll in short sentences."""
+    """Return the roll in short sentences."""
     sentences = []
     if found.gone:
         sentences.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")

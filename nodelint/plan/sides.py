@@ -59,7 +59,7 @@ class Side(NamedTuple):
         return place_below(obj, self.root)
 
     def below(self, path: str) -> str:
-        """A path from the root on."""
+        """Return a path relative to the root of the side."""
         return _below(path, self.root)
 
     def values_file(self, obj: Object) -> str:

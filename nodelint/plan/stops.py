@@ -68,7 +68,7 @@ def _find_lacking_image(resolution: Resolution) -> str | None:
 def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool | None = None) -> str | None:
     """Return why no drifted node of a static pool is replaced; None for another pool, and where there is room.
 
-    The replacement is launched first, and has to be within `limits.nodes`; with the feature gate TerminateFirstDrift,
+    The replacement is launched first, and must be within `limits.nodes`; with the feature gate TerminateFirstDrift,
     which `terminates_first` is where files state it, the node goes first.
     Source: core pkg/controllers/disruption/staticdrift.go@v1.14.1:69.
     """

@@ -52,7 +52,7 @@ class UnreadFiles(NamedTuple):
 
     @property
     def files(self) -> list[Gap]:
-        """What was not read of either side."""
+        """Return what was not read of either side."""
         return [gap for side in self.of_sides for gap in side]
 
     def find(self, obj: Object, side: int, path: str, paired: bool) -> Gap | None:

@@ -73,7 +73,7 @@ class _Side:
         return {self.below(source.path): source for source in self._read_sources}
 
     def below(self, path: str) -> str:
-        """A path from the root on."""
+        """Return a path relative to the root of the side."""
         absolute = os.path.abspath(path)
         for beginning in self._beginnings:
             if absolute.startswith(beginning):

@@ -159,7 +159,9 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
     if drift.covered == "none":
         return [], NONE
     reasons = [
-        Reason("RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change)
+        Reason(
+            "RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change, of_files=drift.of_files
+        )
         for node in drift.lines
         if (change := _requirement_change(sides, node))
     ]
@@ -200,7 +202,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
 
 
 def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """What the hash of the class covers.
+    """Return what changes in fields of the class that its hash covers.
 
     It comes before types that the class leaves out: since 1.6 those are looked for every half hour only.
     """
@@ -315,7 +317,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
 
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
-    """What decides on the family."""
+    """Return the fields of a class that decide on its image family."""
     return _value_at_path(stored_class, ("spec", "amiFamily")), _value_at_path(
         stored_class, ("spec", "amiSelectorTerms")
     )
@@ -385,6 +387,6 @@ def _value_at_path(value: Any, path: Path) -> Any:
     """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):
-            raise Unhashable(path[:number], "a placeholder, whose value is not known here")
+            raise Unhashable(path[:number], "a placeholder with an unknown value")
         value = value.get(step, {}) if isinstance(value, dict) else {}
     return value

@@ -36,7 +36,7 @@ class WorkloadChange(NamedTuple):
 
     @property
     def place(self) -> Node | Span:
-        """Where the workload is written."""
+        """Return where the workload is written."""
         return written_place(self.workload.name_node)
 
     @property
@@ -48,7 +48,7 @@ class WorkloadChange(NamedTuple):
 
     @property
     def left_names(self) -> list[str]:
-        """The pools that take the pods now."""
+        """Return the pools that take the pods now."""
         return list(map(self._label, self.left))
 
     def _label(self, pool: NodePool) -> str:

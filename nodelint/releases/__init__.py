@@ -225,7 +225,7 @@ class Stated:
 
     @cached_property
     def _below(self) -> dict[tuple[About, tuple[str, ...]], list[Evidence]]:
-        """The evidence below each folder."""
+        """Return the evidence below each folder."""
         found: dict[tuple[About, tuple[str, ...]], list[Evidence]] = {}
         for evidence in self.all:
             theirs = self._folders[evidence]

@@ -126,7 +126,7 @@ class StatedSettings:
         return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
-        """Return those of the files that share the deepest folder with a path."""
+        """Return the settings of the files that share the deepest folder with a path."""
         folders = folders_of(path)
         known = self._facts.get((folders, release))
         if known is None:

@@ -1,1 +1,1 @@
-"""What was found, for people and for machines: one module per command and format."""
+"""Reports for people and programs: one module per command and format."""

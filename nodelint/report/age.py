@@ -47,5 +47,5 @@ def old_facts_text(types_day: str | None, today: int, least: int = OLD) -> str |
 
 
 def version_text(types_day: str) -> str:
-    """The days of the facts, for `nodelint --version`."""
+    """Return the days of the facts, for `nodelint --version`."""
     return f"releases of Karpenter to {NEWEST}, of {releases_day()}; instance types of {types_day}"

@@ -34,7 +34,7 @@ class BundledFact(NamedTuple):
 
 
 def bundled_facts() -> Iterator[BundledFact]:
-    """All facts that come with nodelint."""
+    """Yield all facts that come with nodelint."""
     for source in Catalog.bundled().sources:
         yield BundledFact(source.facts, source.origin, source.date)
     versions = table("versions")

@@ -21,12 +21,12 @@ _MOST_WORKLOADS = 10
 
 
 def cost_text(cost: FleetCost, width: int) -> str:
-    """The cost for people."""
+    """Return the cost for people."""
     return printable_block("\n".join(_lines(cost, width)))
 
 
 def printable_block(text: str) -> str:
-    """A text of several lines, each printable."""
+    """Return a text of several lines, each printable."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -122,7 +122,7 @@ def prices_text(cost: FleetCost) -> str:
 
 
 def cost_json(cost: FleetCost) -> dict[str, Any]:
-    """The cost as plain data."""
+    """Return the cost as plain data."""
     least, most = cost.least, cost.most
     return {
         "complete": cost.complete,

@@ -59,7 +59,7 @@ class Coverage(NamedTuple):
 
 
 def cover(report: Report) -> Coverage:
-    """What of a run was judged."""
+    """Return what of a run was judged."""
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.effects import LineEffect
@@ -196,37 +197,54 @@ def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
     return " ".join(words)
 
 
+def explain_not_launched(resolution: Resolution) -> str | None:
+    """Return why nothing is launched with the pool or its class as they are written. None if nothing says so."""
+    found = find_pool_blocker(resolution.pool, resolution.node_class, resolution.version)
+    return None if found is None else f"{found[0].label}: {found[1].message}"
+
+
+def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
+    """Say that nothing is launched, whatever the account has. Nothing if a type meets all and has an image."""
+    launchable, candidates = len(resolution.launchable), len(resolution.candidates)
+    why, newer = explain_not_launched(resolution), resolution.perhaps_newer
+    if why is not None:
+        yield from wrap(f"=> nothing is launched with {why}", width, "")
+        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
+    elif not candidates and newer is not None:
+        yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
+    elif not candidates:
+        yield f"=> none of {total} meets the requirements"
+        yield from _why_none(resolution, width)
+    elif not launchable:
+        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
+        yield from wrap(words, width, "")
+
+
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     launchable = len(resolution.launchable)
     candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
-    if not candidates:
-        newer = resolution.perhaps_newer
-        if newer is not None:
-            yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
-            return
-        yield f"=> none of {total} meets the requirements"
-        yield from _why_none(resolution, width)
-        return
-    if not launchable:
-        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
-        yield from wrap(words, width, "")
+    never = list(_say_never(resolution, total, width))
+    if never:
+        yield from never
         return
     relaxed = resolution.min_values_relaxed
     unmet = [least for least in resolution.min_values if not least.met and not relaxed]
     ready = len(resolution.launchable & find_ready(resolution))
     most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
-        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
+        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
     elif unmet:
-        words = f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
+        words = (
+            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
+        )
     elif unmet_by_cheapest(resolution) and not relaxed:
-        why = f"minValues asks for more variety than the cheapest {most_tried} have"
-        words = f"=> none is launched: {launchable:,} of {total} would do, but {why}"
+        why = f"minValues requires more different values than the cheapest {most_tried} have"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
     elif not ready:
         why = later_steps(resolution)[-1].words
-        words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
+        words = f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
     elif ready < launchable == candidates:
         why = later_steps(resolution)[-1].why
         words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
@@ -379,7 +397,9 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
         yield from wrap(words, width, "  ")
     instead = judged_as(resolution.version)
     if instead is not None:
-        yield from wrap(f"Karpenter {resolution.version} is not known here: it is judged as {instead}", width, "  ")
+        yield from wrap(
+            f"Karpenter {resolution.version} is not known to nodelint: it is judged as {instead}", width, "  "
+        )
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:

@@ -74,7 +74,7 @@ def passed_over(images: ImageSet) -> list[Passed]:
 
 
 def why_passed(passed: Passed, release: Version) -> str:
-    """Why the controller does not take an image."""
+    """Return why the controller does not take an image."""
     instead = f"; `{passed.by.id}` is taken" if passed.by is not None else ""
     if passed.why == "state":
         return f"Karpenter {release} takes none that is {passed.image.state}"
@@ -112,7 +112,7 @@ def facts_json(facts: AwsFacts) -> dict[str, Any]:
 
 
 def image_json(image: MachineImage) -> dict[str, Any]:
-    """An image as EC2 returns it."""
+    """Return an image as EC2 returns it."""
     return {
         "id": image.id,
         "name": image.name,

@@ -10,6 +10,7 @@ from nodelint.karpenter.images import Image
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.providers import providers_key
+from nodelint.report.explain import explain_not_launched
 from nodelint.report.explain_facts import (
     facts_json,
     image_json,
@@ -64,6 +65,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
             for line in resolution.lines
         ],
         **({"nodeOverlays": list(resolution.overlay_names)} if resolution.overlay_names else {}),
+        **({"notLaunched": why} if (why := explain_not_launched(resolution)) is not None else {}),
         **dict(pool_json(resolution)),
     }
 

@@ -231,7 +231,7 @@ def _headline(fit: WorkloadFit) -> str:
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
-    """The names that several pools bear."""
+    """Return the names that several pools bear."""
     names = [verdict.pool.name for verdict in fit.verdicts]
     return {name for name in names if names.count(name) > 1}
 

@@ -1,4 +1,4 @@
-"""A fix as the lines that go and the lines that come."""
+"""A fix as removed and added lines."""
 
 from __future__ import annotations
 

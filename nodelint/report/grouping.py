@@ -37,7 +37,7 @@ class FindingGroup(NamedTuple):
         return f"in {what}" + (f" of {counted(len(paths), 'file')}" if len(paths) > 1 else "")
 
     def places(self) -> dict[str, list[Result]]:
-        """The places that are not shown, by file."""
+        """Return the places that are not shown, by file."""
         found: dict[str, list[Result]] = {}
         for line in self.lines[1:]:
             for result in line:

@@ -91,7 +91,8 @@ def _row_text(row: ObjectHash, width: int, several: bool) -> Iterator[str]:
     yield f"{label}  {row.annotation:<35} {row.hashed.value:>20}  {row.version}{without}"
     if row.left_out:
         fields = ", ".join(row.left_out)
-        yield f"  {'':<{width}}  without {printable(fields)}: not known here, and perhaps part of the hash"
+        lacking = f"without {printable(fields)}: not known to nodelint, and perhaps part of the hash"
+        yield f"  {'':<{width}}  {lacking}"
     if row.kubelet is not None:
         yield f"  {'':<{width}}  {'kubelet, on NodeClaims only':<35} {row.kubelet:>20}"
     if row.nodes is not None:
@@ -99,7 +100,7 @@ def _row_text(row: ObjectHash, width: int, several: bool) -> Iterator[str]:
 
 
 _STATES = {
-    "same": "as this manifest gives it",
+    "same": "equal to the hash of this manifest",
     "differs": "another hash",
     "other-version": "a hash of another version, which is not compared",
     "no-hash": "no hash to compare with",

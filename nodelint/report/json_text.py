@@ -59,7 +59,7 @@ class _Writer:
             yield self._text(value, margin)
 
     def _text(self, value: object, margin: str) -> str:
-        """The whole text of a value."""
+        """Return the whole text of a value."""
         if isinstance(value, str):
             return self._string(value)
         if value is None:

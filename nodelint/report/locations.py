@@ -8,7 +8,7 @@ from nodelint.text import Node
 
 
 def place_line(at: Node | Span) -> str:
-    """`pools/spot.yaml:12`."""
+    """Return `pools/spot.yaml:12`."""
     written = written_place(at)
     return f"{written.source.path}:{written.source.position(written.start).line}"
 

@@ -167,7 +167,7 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
     for path, why in run.unreadable:
         yield f"Not read: {code(printable(shown_path(path, run.root)))}: {_note(why)}."
     for fault in report.faults:
-        yield f"A rule broke down: {_note(fault)}."
+        yield f"A rule failed:  {_note(fault)}."
     if run.applied:
         yield f"Fixed {counted(len(run.applied), 'finding')}."
     for result, why in run.refused:
@@ -223,7 +223,7 @@ def code(text: str) -> str:
 
 
 def _backticks(text: str) -> int:
-    """The longest row of them."""
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 

@@ -22,6 +22,7 @@ from nodelint.report.text import finding_text
 from nodelint.rule.classification import PROFILES
 from nodelint.rule.definition import Rule, source_link
 from nodelint.rule.examples import FENCE, Example, example_pairs, split_files
+from nodelint.rule.severities import list_severities
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
@@ -30,16 +31,21 @@ class ExampleError(ValueError):
     """An example that cannot be judged or fixed, and why."""
 
 
-def header(rule: Rule) -> str:
+def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
     """Severity, fix, releases, EKS Auto Mode, the facts that it needs and whether it is on, as one line."""
-    parts = [rule.group, *filter(None, [rule.subject]), f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
+    examples = (bad for bad, _ in example_pairs(rule.page))
+    reports = (_judge_example(bad, LintRequest(target_of(bad), rules, alone(rule))) for bad in examples)
+    shown = [result.severity for report in reports for result in report.results]
+    *first, last = list_severities(rule, shown)
+    severities = f"{', '.join(first)} or {last}" if first else last
+    parts = [rule.group, *filter(None, [rule.subject]), f"severity: {severities}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
     if rule.may_need:
-        parts.append(f"says more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
+        parts.append(f"reports more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
     if "auto-mode" in rule.providers:
-        parts.append("EKS Auto Mode too" if "aws" in rule.providers else "EKS Auto Mode alone")
+        parts.append("also for EKS Auto Mode" if "aws" in rule.providers else "only for EKS Auto Mode")
     if rule.preview:
         parts.append("preview: runs with --preview only")
     if rule.group not in PROFILES["default"]:
@@ -174,6 +180,11 @@ def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = Fals
     return "".join([*parts, page[end:]])
 
 
+def _judge_example(example: Example, request: LintRequest) -> Report:
+    inventory = read_example(example.text)
+    return lint(inventory.files, request, built=inventory.built)
+
+
 def _judge_shown(example: Example, request: LintRequest) -> Report:
     """What is said of an example, with the fixes that a run offers."""
     inventory = read_example(example.text)
@@ -196,4 +207,4 @@ def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
     rest += "".join(f"\n\n{part}" for part in sections(rule))
-    return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n"
+    return f"# {rule.name}\n\n{first}\n\n{header(rule, rules)}\n{rest.rstrip()}\n"

@@ -1,4 +1,4 @@
-"""What every form of a plan says alike: the headline, one block for pools with one cause, sentences and places."""
+"""Parts that all formats of a plan share: the headline, blocks of pools with the same cause, sentences and places."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PoolBlock(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of its pools."""
+        """Return the names of its pools."""
         return ", ".join(printable(pool.name) for pool in self.pools)
 
 
@@ -116,12 +116,12 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         if pool.refused:
             return ["refused: nothing is created"]
         stop = pool.stopped
-        return ["new: it has no nodes yet" if stop is None else f"new, and can launch nothing: {stop.reason}"]
+        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing:  {stop.reason}"]
     if pool.change == "removed":
         return ["removed: no node of it runs"]
     parts = []
     if pool.launches_nothing and pool.stopped is not None:
-        parts.append(f"launches nothing any more: {pool.stopped.reason}; running nodes stay")
+        parts.append(f"can no longer launch nodes: {pool.stopped.reason}; running nodes stay")
     if pool.deleted_nodes:
         are = "is" if pool.deleted_nodes == 1 else "are"
         parts.append(f"{counted(pool.deleted_nodes, 'node')} {are} deleted at once, and budgets do not apply")
@@ -131,9 +131,9 @@ def headline_rows(pool: PoolPlan) -> list[str]:
     if pool.refused:
         parts.append("an update is refused" if parts else "the update is refused: nothing changes")
     elif pool.never_stored is not None:
-        parts.append("no node of it runs, so that none is replaced")
+        parts.append("no node of it runs, so none is replaced")
     elif not parts:
-        parts.append("no node drifts; what changes acts at once" if pool.effects else "no node drifts")
+        parts.append("no node drifts; the change takes effect at once" if pool.effects else "no node drifts")
     return parts
 
 
@@ -145,26 +145,26 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
     if pool.replaced == "unknown":
         if pool.stopped is not None:
             return f"whether nodes drift is not known{f' ({reasons})' if reasons else ''}"
-        return f"nodes may be replaced; the files do not tell{f': {reasons}' if reasons else ''}"
+        return f"nodes may be replaced; the files do not show it{f': {reasons}' if reasons else ''}"
     if pool.stopped is not None:
         end = "only empty nodes, and nodes whose pods fit elsewhere, go"
         why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
         return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
     if pool.hold_reason is not None:
-        return f"{pool.replaced} nodes drift ({reasons}), and none is replaced: {pool.hold_reason}"
+        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced:  {pool.hold_reason}"
     return f"{pool.replaced} nodes are replaced: {reasons}"
 
 
 def class_headline(plan: ClassPlan) -> str:
     """What a class does to nodes of pools that are elsewhere."""
     if plan.pair.change == "removed":
-        return "gone: pools that use it launch nothing any more, and it stays until their nodes are gone"
+        return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
         return "the update is refused: nothing changes"
     reasons = ", ".join(dict.fromkeys(reason.reason for reason in plan.verdict.reasons))
     what = {"all": "all their nodes are replaced", "some": "some of their nodes are replaced"}
-    words = what.get(plan.verdict.replaced, "their nodes may be replaced; the files do not tell")
-    return f"no pool of these files uses it; of those that do, {words}{f': {reasons}' if reasons else ''}"
+    words = what.get(plan.verdict.replaced, "their nodes may be replaced; the files do not show it")
+    return f"no pool of these files uses it; for pools that do: {words}{f': {reasons}' if reasons else ''}"
 
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
@@ -176,8 +176,8 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what may move nodes although none drifts is no all-clear."""
-    moves = pool.grade == "none" and any(effect.removes for effect in pool.effects)
+    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
+    moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
@@ -207,8 +207,9 @@ def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
     if reason.covered == "unknown":
-        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
-    parts += [] if reason.recorded else ["also a cause; Karpenter records the one above"]
+        unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
+    parts += [] if reason.recorded else ["also a cause; Karpenter records only the first cause"]
     return ", ".join(parts)
 
 
@@ -236,8 +237,8 @@ _TOTALS = (
     ),
     _Total(
         lambda pool: pool.launches_nothing,
-        "it launches nothing any more, and running nodes stay",
-        "{n} can launch nothing any more",
+        "it can no longer launch nodes; running nodes stay",
+        "{n} can no longer launch nodes",
     ),
     _Total(
         lambda pool: bool(pool.deleted_nodes),
@@ -246,14 +247,14 @@ _TOTALS = (
     ),
     _Total(
         lambda pool: pool.hold_reason is not None,
-        "nodes drift, and none is replaced",
-        "nodes of {n} drift, and none is replaced",
+        "nodes drift, but none is replaced",
+        "nodes of {n} drift, but none is replaced",
     ),
     _Total(lambda pool: pool.replaced == "all", "all its nodes are replaced", "all nodes of {n} are replaced"),
     _Total(lambda pool: pool.replaced == "some", "some of its nodes are replaced", "some nodes of {n} are replaced"),
     _Total(
         lambda pool: pool.change == "added" and pool.stopped is not None,
-        "new, and it can launch nothing",
+        "new, but it can launch nothing",
         "{n} new that can launch nothing",
         False,
     ),
@@ -266,7 +267,7 @@ _TOTALS = (
     ),
     _Total(
         lambda pool: pool.change in ("changed", "removed") and pool.replaced == "none",
-        "changed, and no node drifts",
+        "changed, but no node drifts",
         "{n} changed without drift",
         False,
     ),
@@ -295,7 +296,7 @@ def totals(plan: Plan) -> Iterator[str]:
 
 
 def headline_of_plan(plan: Plan) -> str:
-    """The whole plan in a sentence or two."""
+    """Return the whole plan in a sentence or two."""
     sentences = []
     if plan.pools and all(pool.change == "unchanged" and not concerns(pool) for pool in plan.pools):
         several = len(plan.pools) > 1
@@ -323,7 +324,7 @@ def moves_in_words(plan: Plan) -> Iterator[str]:
 
 
 def closing(findings: Findings) -> Iterator[str]:
-    """What stands below the pools."""
+    """Yield what stands below the pools."""
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
@@ -346,7 +347,9 @@ def releases_of(plan: Plan) -> str:
 
 
 def workload_headline(change: WorkloadChange) -> str:
-    """What becomes of a workload's pods, in words."""
+    """Return what becomes of a workload's pods, in words."""
     if change.stranded:
-        return "no NodePool takes its pods any more: once their nodes go, they stay pending"
-    return f"fewer NodePools take its pods; still: {', '.join(change.left_names) or 'a node group may take them'}"
+        return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
+    return (
+        f"fewer NodePools accept its pods; still:  {', '.join(change.left_names) or 'a node group may accept them'}"
+    )

@@ -65,7 +65,7 @@ def _bounds_words(bounds: PriceBounds | None) -> str:
 
 
 def cost_row(cost: PlanCost) -> str:
-    """The cost in one row of a comment."""
+    """Return the cost in one row of a comment."""
     if cost.before is not None and cost.after is not None:
         words = f"All workloads, on demand: {difference_words(cost)}"
     else:

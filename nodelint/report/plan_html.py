@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def plan_html(plan: Plan, findings: Findings) -> str:
-    """The page."""
+    """Return the page of a plan."""
     pool_blocks = blocks(plan)
     pools = "".join(_block(number, block) for number, block in enumerate(pool_blocks))
     classes = "".join(map(_class, plan.class_plans))

@@ -28,7 +28,7 @@ VERSION = 1
 
 
 def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
-    """The plan, to be written as JSON."""
+    """Return the plan, to be written as JSON."""
     return {
         "version": VERSION,
         "karpenter": str(plan.options.release),

@@ -1,4 +1,4 @@
-"""A plan for people: the gravest first, a block for each cause, and the headline last, where a terminal ends."""
+"""A plan as text: the most severe changes first, one block for each cause, and the headline last."""
 
 from __future__ import annotations
 
@@ -202,12 +202,12 @@ def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[s
 
 
 def price(value: Price | None) -> str:
-    """A type and its price."""
+    """Return an instance type and its price in words."""
     return "none" if value is None else f"{value.type} ${value.price:.4f}/h"
 
 
 def by_family(names: Sequence[str]) -> list[str]:
-    """Types counted by family: `m5 (9)`."""
+    """Return instance types counted by family: `m5 (9)`."""
     families = Counter(name.partition(".")[0] for name in names)
     return [f"{family}({count})" for family, count in sorted(families.items())]
 

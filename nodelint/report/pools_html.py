@@ -41,7 +41,7 @@ _MOST_TYPES = 40
 def pools_html(
     title: str, resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit] = (), cost: FleetCost | None = None
 ) -> str:
-    """The page of a command named `title`."""
+    """Return the page of a command named `title`."""
     ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
     sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
@@ -150,7 +150,7 @@ def _sentence(text: str) -> str:
 
 
 def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """How many instance types each two pools share."""
+    """Yield how many instance types each two pools share."""
     shown = resolutions[:_MOST_IN_MATRIX]
     if len(shown) < 2:
         return

@@ -1,4 +1,4 @@
-"""Style that the page of `pools_html` has beside that of a plan."""
+"""Additional style of the page of `pools_html`."""
 
 from __future__ import annotations
 

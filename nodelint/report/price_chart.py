@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 
 def price_chart(points: Sequence[Point], axis: str) -> str:
-    """The drawing, both axes logarithmic; empty without points."""
+    """Return the drawing, both axes logarithmic; empty without points."""
     drawn = [point for point in points if point.size > 0 and point.price > 0]
     if not drawn:
         return ""
@@ -51,7 +51,7 @@ class _Scale:
         self._start, self._end = start, end
 
     def place(self, value: float) -> float:
-        """Where a value stands in the drawing."""
+        """Return where a value stands in the drawing."""
         part = (math.log(value, self._base) - self._first) / (self._last - self._first)
         return self._start + part * (self._end - self._start)
 

@@ -103,7 +103,7 @@ def target_lines(report: Report) -> list[str]:
             count = counted(len(group.objects), "object")
             lines.append(
                 f"Target of {count}: not known. {unclear.place} ({unclear.by}) states a release that nodelint cannot "
-                f"work out. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
+                f"resolve. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
                 "it with --karpenter-version."
             )
             continue

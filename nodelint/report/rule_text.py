@@ -65,7 +65,7 @@ def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _readable(text: str) -> str:
-    """A link as its words and its address."""
+    """Return a link as its words and its address."""
     return re.sub(r"\[([^\[\]]+)\]\((https?://[^()\[\]\s]+)\)", r"\1: \2", text)
 
 
@@ -90,7 +90,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
         of_subject = [rule for rule in rules if rule.subject == title]
         if not of_subject:
             continue
-        about = SUBJECTS.get(title, "Rules of your own, and policies.")
+        about = SUBJECTS.get(title, "Your own rules and policies.")
         first, *more = wrap(f"{title or 'more'}: {about}", look.width, "", "  ")
         yield look.style(title or "more", bold=True) + first[len(title or "more") :]
         yield from more
@@ -102,7 +102,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
 def remarks(rule: Rule) -> str:
     """What the list says of a rule beside its sentence, as one text to search in."""
     fix = f"{rule.fix} fix" if rule.fix else ""
-    more = "says more with facts from AWS" if rule.may_need else ""
+    more = "reports more with facts from AWS" if rule.may_need else ""
     needs = "needs facts from AWS" if rule.needs else more
     off = "off by default" if rule.group not in PROFILES["default"] else ""
     return ", ".join(filter(None, [fix, needs, "preview" if rule.preview else "", off]))

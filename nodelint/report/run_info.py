@@ -1,4 +1,4 @@
-"""What the formats of a report share: the run around it, and how it is summed up in words."""
+"""Information about a run that all formats share, and its summary."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ class Run(NamedTuple):
 
     `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
     `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
-    working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
+    working folder); where a tool shows findings beside the lines of a repository, it must be the repository's.
     `older` is what an older release would find, `unread` what holds objects and was not read.
+    `repository` is the path of the repository that the run is a part of, if workloads in the rest of it were not
+    compared with the pools. `time` and `commit` are those of a run whose report is kept; else empty.
     """
 
     files: int
@@ -58,6 +60,9 @@ class Run(NamedTuple):
     root: str = ""
     older: Older | None = None
     unread: Sequence[UnreadGroup] = ()
+    repository: str = ""
+    time: str = ""
+    commit: str = ""
 
 
 class Skips(NamedTuple):
@@ -91,7 +96,7 @@ def scope(report: Report, files: int) -> str:
 
 
 def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> str:
-    """The outcome in one sentence."""
+    """Return the outcome in one sentence."""
     counts = count_by_severity(report)
     if counts and (broken := broken_text(report)):
         return f"found {counts}: {broken}"

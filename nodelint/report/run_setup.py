@@ -77,7 +77,7 @@ def _describe_place(obj: Object) -> str:
 
 
 def _describe_values(obj: Object) -> str:
-    """Return what an object is rendered with, such as ` with values-prod.yaml`; empty if nothing has to be said."""
+    """Return what an object is rendered with, such as ` with values-prod.yaml`; empty if nothing must be said."""
     label = label_of(obj.source)
     return f" with {printable(label)}" if label and label != obj.source.path else ""
 
@@ -119,7 +119,7 @@ def _describe_choice(chosen: Chosen) -> str:
 def _describe_evidence(chosen: Chosen) -> str:
     evidence = chosen.karpenter_from
     if chosen.not_known is not None:
-        return f"for {chosen.not_known.place} ({chosen.not_known.by}) states a release that cannot be worked out"
+        return f"for {chosen.not_known.place} ({chosen.not_known.by}) states a release that nodelint cannot resolve"
     if evidence is not None and evidence.karpenter < OLDEST:
         return f"for {evidence.place} ({evidence.by}) states {evidence.version}, which is older than nodelint knows"
     if evidence is not None:

@@ -33,7 +33,7 @@ _NOTICES = {
     "skipped": "Something could not be judged.",
     "unreadable": "A file could not be read.",
     "refused-fix": "A fix was left out because it would have broken the file.",
-    "fault": "A rule broke down: what it would have found is not known.",
+    "fault": "A rule failed:  what it would have found is not known.",
 }
 _LONGEST = 1000
 """Characters of a rule's full description; GitHub shows no more."""

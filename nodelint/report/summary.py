@@ -90,6 +90,9 @@ def summary_text(
     lines += coverage_lines(coverage, verbose)
     lines += _wants(report.skipped, verbose)
     lines += unread_lines(run.unread)
+    if run.repository:
+        rest = "workloads in the rest of the repository, with these NodePools"
+        lines.append(printable(f"Not compared: {rest}; to compare them: `nodelint check {run.repository}`."))
     facts = run.facts
     if facts and facts.snapshot:
         lines.append(f"Facts: {_describe_snapshot(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
@@ -106,7 +109,7 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGro
         text = f"Found {found} in {where}, for {target}"
         return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
     if not judged(report):
-        return f"Nothing judged: {where}"
+        return f"Nothing was judged: {where}"
     unjudged = unjudged_text(report, unread, coverage.in_part)
     if any(place.kind == UNREADABLE for place in unread):
         return f"{unjudged}; nothing found in the rest: {where}, for {target}"
@@ -193,7 +196,10 @@ def _without_facts(skipped: Sequence[Gap]) -> list[str]:
 def _unasked(skipped: Sequence[Gap]) -> str:
     """Return how many rules lack facts from AWS. Empty if none does."""
     rules = _without_facts(skipped)
-    return f"{counted(len(rules), 'rule')} not run without facts from AWS (nodelint refresh)" if rules else ""
+    if not rules:
+        return ""
+    need = "it needs" if len(rules) == 1 else "they need"
+    return f"{counted(len(rules), 'rule')} did not run, because {need} facts from AWS (nodelint refresh)"
 
 
 def _wants(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
@@ -206,4 +212,4 @@ def _wants(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
         shown = list_first(names, len(names) if verbose else 3)
         yield printable(f"Not run because a fact from AWS is missing: {shown}: {reason}.")
     if verbose and (rules := _without_facts(skipped)):
-        yield f"Not run without facts from AWS (`nodelint refresh` gets them): {', '.join(rules)}."
+        yield f"Not run, because they need facts from AWS (`nodelint refresh` gets them): {', '.join(rules)}."

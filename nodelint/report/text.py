@@ -143,7 +143,7 @@ def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
 
 
 def _word(result: Result, look: TextStyle) -> str:
-    """Severity and rule."""
+    """Return the severity and the rule of a finding."""
     name = result.rule.name
     address = rule_page(result.rule) if look.links else None
     if address:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.base.printable import printable
+from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted, list_first
 from nodelint.model.releases import NEWEST, OLDEST
@@ -15,6 +16,9 @@ from nodelint.report.all_clear import say_all_clear
 from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrap
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, format_time
+
+if TYPE_CHECKING:
+    from nodelint.triage.requests import RequestAdvice
 
 _NAMES = 3
 _EXAMPLE = 400
@@ -31,6 +35,8 @@ def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
     for group in read.groups:
         lines += ["", *_group(group, read, look)]
     lines += ["", *fitted(_sum(read), look)]
+    if read.disruptions:
+        lines += fitted(_say_disruptions(read), look)
     if read.shapes_dropped:
         lines.append(f"{read.shapes_dropped:,} lines of further unknown messages are left out.")
     return "\n".join(lines)
@@ -85,7 +91,7 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     margin = look.width, "  ", "  "
     over = " (over?)" if group.over else ""
     name = f"  [{group.cause.id}]" if group.cause else ""
-    what = group.title if group.cause else "a message that is not known here"
+    what = group.title if group.cause else "a message that nodelint does not know"
     sign = f"{head}{over}"
     first, *more = wrap(what, look.width, f"{sign}  ", "  ")
     titles = [f"{look.style(sign, fg=colour, bold=True)}  {look.style(first[len(sign) + 2 :], bold=True)}"]
@@ -101,12 +107,13 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     if group.lasting:
         hours, minutes = divmod(int(group.lasting) // 60, 60)
         yield from wrap(
-            f"Mostly it passes by itself, but here it has gone on for {hours} h {minutes} min without a pause.",
+            f"Usually this error passes by itself, but in this log it has lasted for {hours} h {minutes} min "
+            "without a break.",
             *margin,
         )
     if group.case:
-        yield from wrap(group.case.means, *margin)
-    first_help, *more_help = wrap(f"help: {group.case.do if group.case else _next_step(group)}", *margin)
+        yield from wrap(_meaning(group), *margin)
+    first_help, *more_help = wrap(f"help: {_advice(group)}", *margin)
     yield first_help.replace("help:", look.style("help:", bold=True, fg="cyan"), 1)
     yield from more_help
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
@@ -119,6 +126,32 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     for result in group.findings:
         yield textwrap.indent(finding_text(result, look._replace(width=look.width - 4, terminal=False)), "    ")
 
+
+def _meaning(group: LogGroup) -> str:
+    """What a group means; where its message has amounts of resources, what these say."""
+    found = _explain_amounts(group)
+    means = group.case.means if group.case else ""
+    return f"{found.means} {means}" if found is not None and found.do is None else found.means if found else means
+
+
+def _advice(group: LogGroup) -> str:
+    """What to do about a group."""
+    found = _explain_amounts(group)
+    if found is not None and found.do is not None:
+        return found.do
+    return group.case.do if group.case else _next_step(group)
+
+
+def _explain_amounts(group: LogGroup) -> RequestAdvice | None:
+    if group.cause is None or group.cause.id not in _WITH_AMOUNTS:
+        return None
+    from nodelint.triage.requests import explain_requests
+
+    return explain_requests(f"{group.example.message}: {group.example.error}")
+
+
+_WITH_AMOUNTS = ("pod-no-room",)
+"""Causes whose messages say what a pod asks for."""
 
 _DESCRIBE = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "NodeClaim": "nodeclaim", "Node": "node"}
 
@@ -175,6 +208,19 @@ def _sum(read: Triage) -> str:
     return f"{counted(len(read.groups), 'cause')}: {', '.join(filter(None, shown))}."
 
 
+def _say_disruptions(read: Triage) -> str:
+    """How often Karpenter disrupted nodes on purpose, and where the cause of that is shown."""
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(read.disruptions.items()) if reason)
+    times = counted(sum(read.disruptions.values()), "time")
+    way = "`nodelint why` says of each node why it stays or goes."
+    if any("drift" in reason for reason in read.disruptions):
+        way = (
+            "`nodelint plan` shows which change of the manifests makes nodes drift, and"
+            " `nodelint hash --live kubectl` which object differs from the cluster."
+        )
+    return f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}. This is no failure: {way}"
+
+
 def _day(time: float) -> str:
     return format_time(time).replace("T", " ").removesuffix("Z")
 
@@ -202,8 +248,8 @@ def _group_json(group: LogGroup) -> dict[str, Any]:
         "cause": group.cause.id if group.cause else None,
         "title": group.title,
         "verdict": group.verdict,
-        "means": group.case.means if group.case else None,
-        "do": group.case.do if group.case else _next_step(group),
+        "means": _meaning(group) if group.case else None,
+        "do": _advice(group),
         "rules": list(group.rules),
         "times": group.times,
         "first": _time(group.first),

@@ -62,24 +62,24 @@ def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = P
 
 
 def headline(outcome: Upgrade) -> str:
-    """The two releases, and what was looked at."""
+    """Return the two releases, and what was looked at, in one sentence."""
     files = len({obj.source.path for obj in outcome.objects})
     objects = counted(len(outcome.objects), "object")
     return f"Karpenter {outcome.old.karpenter} to {outcome.new.karpenter}: {objects} in {counted(files, 'file')}"
 
 
 def steps(outcome: Upgrade) -> Iterator[str]:
-    """The steps of the route, each a sentence."""
+    """Yield the steps of the route, each a sentence."""
     route = outcome.route
     yield from (*route.trouble, *route.healed)
     for stop in route.stops:
         yield f"Stop at {stop.release}: {stop.why}."
-    reached = f"what {outcome.new.karpenter} supports is not known here"
+    reached = f"what {outcome.new.karpenter} supports is not known"
     if route.new is not None:
         reached = f"{outcome.new.karpenter} supports {route.new}"
     ranges = f"Kubernetes: {outcome.old.karpenter} supports {route.old}, {reached}"
     if outcome.new.kubernetes is None and route.common is not None:
-        ranges += f"; the cluster has to run {route.common} during the upgrade"
+        ranges += f"; the cluster must run {route.common} during the upgrade"
     yield f"{ranges}."
     ends = [
         f"{s.minor} until {s.until or 'the next minor version is out'}{' (long-term)' if s.lts else ''}"
@@ -115,18 +115,20 @@ def _change_time(shift: SettingChange) -> str | None:
 
 
 def shift_text(shift: SettingChange) -> str:
-    """What becomes of a setting, in words."""
+    """Return what becomes of a setting, in words."""
     kind = shift.setting.kind
     if shift.begins:
-        known = {"value": "The chart reads the value; before, it has no effect."}
-        known["variable"] = "The controller reads the variable; before, it has no effect."
-        known["flag"] = "The controller knows the flag; an older one does not start with it."
-        known["gate"] = "The gate is known; before, it has no effect."
+        known = {"value": "From this release on, the chart reads the value. Before, the value has no effect."}
+        known["variable"] = (
+            "From this release on, the controller reads the variable. Before, the variable has no effect."
+        )
+        known["flag"] = "From this release on, the controller knows the flag. Older controllers do not start with it."
+        known["gate"] = "From this release on, the gate exists. Before, it has no effect."
         return known[kind]
-    gone = {"value": "The chart no longer reads the value: it may be removed."}
-    gone["variable"] = "The controller no longer reads the variable: it may be removed."
+    gone = {"value": "The chart no longer reads the value: you can remove it."}
+    gone["variable"] = "The controller no longer reads the variable: you can remove it."
     gone["flag"] = "The controller does not start with the flag: remove it in the same step."
-    gone["gate"] = "The gate is no longer known: it may be removed."
+    gone["gate"] = "The gate no longer exists: you can remove it."
     return gone[kind]
 
 
@@ -189,11 +191,11 @@ def _message(change: FindingChange) -> str:
 def _fix(change: FindingChange) -> str:
     if change.early is None:
         return ""
-    return "; its fix may be made before" if change.early else "; its fix has to wait for the upgrade"
+    return "; you can apply its fix before the upgrade" if change.early else "; apply its fix after the upgrade"
 
 
 def format_location(span: Span) -> str:
-    """`path:line:column`."""
+    """Return `path:line:column`."""
     at = span.source.position(span.start)
     return f"{printable_path(span.source.path)}:{at.line}:{at.column}"
 

@@ -1,4 +1,4 @@
-"""What the reports of `why` say in the same words: headings, sums, and how answers are grouped."""
+"""Words that all formats of `why` share: headings, sums, and groups of answers."""
 
 from __future__ import annotations
 

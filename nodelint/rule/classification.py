@@ -38,20 +38,20 @@ else:
 GROUPS: tuple[Group, ...] = ("correctness", "hazard", "practice")
 SUBJECTS: dict[str, str] = {
     "objects": "Fields, names and API versions: what the API server and the controller take.",
-    "requirements": "Labels and values of requirements, and what they leave together.",
+    "requirements": "Labels and values of requirements, and the instance types that they allow.",
     "instance types": "Families, sizes and architectures that a pool can launch.",
     "GPUs": "GPUs and other accelerators: types, images, taints.",
-    "images": "Image families, aliases and selectors, and what they find.",
+    "images": "Image families, aliases and selectors, and the images that they find.",
     "disks": "Volumes of a class, and local disks of its types.",
     "network": "Subnets, security groups and the metadata service.",
     "user data": "What nodes run when they start.",
-    "kubelet": "Kubelet settings, and what they leave for pods.",
+    "kubelet": "Kubelet settings, and the room that they leave for pods.",
     "disruption": "Budgets, consolidation, expiry and drift.",
     "spot": "Capacity types and reservations.",
     "pools": "Limits, weights, taints and labels, and how several pools share the pods.",
-    "security": "Who reaches a node, and what it may do.",
+    "security": "Access to nodes, and the permissions of nodes.",
     "templates": "Charts, Kustomize and Terraform that make the objects.",
-    "migration": "Old APIs, and what releases of Karpenter and Kubernetes ask for.",
+    "migration": "Old APIs, and what releases of Karpenter and Kubernetes require.",
 }
 """What each subject of rules is about, by its name."""
 PROFILES: dict[str, frozenset[Group]] = {

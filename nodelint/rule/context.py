@@ -325,7 +325,7 @@ class Context(ObjectRelations):
         )
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
-        """What the API server says of an object."""
+        """Return what the API server says of an object."""
         found = self._problems.get(id(obj))
         if found is None:
             from nodelint.apiserver import check

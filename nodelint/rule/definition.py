@@ -102,7 +102,7 @@ class Rule(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The first line of the page."""
+        """Return the first line of the page."""
         return self.page.strip().partition("\n")[0]
 
     @property

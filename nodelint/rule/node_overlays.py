@@ -35,7 +35,7 @@ class OverlayGroup(NamedTuple):
     is_whole: bool
 
     def verdict(self, overlay: NodeOverlay) -> NodeOverlayVerdict:
-        """The verdict on one of them."""
+        """Return the verdict on one of them."""
         return next(verdict for verdict in self.verdicts if verdict.overlay is overlay)
 
 

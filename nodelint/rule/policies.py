@@ -85,7 +85,7 @@ def policy_of(given: object) -> Policy:
         if key not in _KEYS:
             raise PolicyError(str(key), f"unknown key `{key}`; a policy has {', '.join(_KEYS)}")
         if not isinstance(value, str) or not value.strip():
-            raise PolicyError(str(key), f"`{key}` has to be a text")
+            raise PolicyError(str(key), f"`{key}` must be a text")
     for key in ("name", "on", "expr", "message"):
         if key not in given:
             raise PolicyError("", f"a policy needs `{key}`")

@@ -51,7 +51,7 @@ class Suppression:
 
     @property
     def source(self) -> SourceText:
-        """The text that the comment stands in."""
+        """Return the text that the comment stands in."""
         return self.span.source
 
     def matches(self, names: Sequence[str], finding: Finding) -> bool:
@@ -95,7 +95,7 @@ class _Page:
 
 
 def suppressions(source: SourceText) -> list[Suppression]:
-    """The comments of a source in their order."""
+    """Return the comments of a source in their order."""
     patterns = [_COMMENT] if source.holds("nodelint:") else []
     if any(map(source.holds, _OTHERS)):
         patterns.append(_OTHER_COMMENT)

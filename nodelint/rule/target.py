@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:
-        """The releases of Karpenter and of Kubernetes."""
+        """Return the releases of Karpenter and of Kubernetes."""
         return self.karpenter, self.kubernetes
 
     def for_choice(self, chosen: Chosen) -> Target:

@@ -1,4 +1,4 @@
-"""A file that holds the same text as another one: what was read of that is copied, which takes half the time."""
+"""Copy what was read of a file for another file with the same text, which takes half the time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _SHARING = ("&", "*", "<<")
 
 
 def copy_source(source: Source, path: str) -> Source | None:
-    """Return a source with the same text at another path. None if it has to be read again: it is not plain YAML, or
-    the name differs.
+    """Return the same text at another path. None if it must be read again: it is not plain YAML, or the name
+    differs.
     """
     if os.path.basename(path) != os.path.basename(source.path) or not path.endswith(YAML_NAMES):
         return None

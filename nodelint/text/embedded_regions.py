@@ -1,4 +1,4 @@
-"""Regions of a text that hold YAML: what they say, and the documents that they are read as."""
+"""Regions of a text that hold YAML, and the documents in them."""
 
 from __future__ import annotations
 

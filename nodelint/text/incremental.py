@@ -1,4 +1,4 @@
-"""A source whose text has changed in one place: documents that are as before keep their nodes, which move.
+"""Read a source again after one change: documents that did not change keep their nodes.
 
 Everywhere else a source never changes. Here the very source that is given becomes that of the new text: whatever
 was worked out for its nodes and objects stays, and only what is typed at is read again. Who asks for that has to let
@@ -48,7 +48,7 @@ class Moved(NamedTuple):
 
 
 def move(source: Source, text: str) -> Moved | None:
-    """Make a source that of another text of the same file; None, and nothing is done, where all has to be read.
+    """Make a source that of another text of the same file; None, and nothing is done, where all must be read.
 
     That is so for what is not plain YAML, for patches, and for templates: there a character decides how others are
     read that stand far from it. It is so, too, where a word comes or goes that was asked about the text as a whole.
@@ -190,7 +190,7 @@ def _shift(document: Document, by: int) -> None:
 
 
 def _nodes(document: Document) -> Sequence[Node]:
-    """Yield every node of a document once, also those that no reader of its value meets."""
+    """Return every node of a document once, also those that no reader of its value meets."""
     if document.nodes is None:
         document.nodes = tuple(_document_nodes(document))
     return document.nodes

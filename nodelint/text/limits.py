@@ -1,6 +1,6 @@
-"""What a run leaves out: noted where it is left out, and taken by whoever builds the objects.
+"""Record what a run leaves out because of a limit.
 
-A limit holds back a repository that names without end. What is behind it is not judged, and that has to be said. The
+A limit holds back a repository that names without end. What is behind it is not judged, and that must be said. The
 same goes for a file over which nodelint itself breaks down.
 """
 
@@ -65,7 +65,7 @@ def note_limit(path: str, most: int, what: str, line: int = 1) -> None:
     note_left_out(path, f"more than {most:,} {what}: what is behind the limit is not judged", line)
 
 
-BROKE_DOWN = "nodelint broke down on this file, please report it"
+BROKE_DOWN = "nodelint failed on this file, please report it"
 
 
 def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:

@@ -1,4 +1,4 @@
-"""What is read of a node that may be missing."""
+"""Read fields of a node that may be missing."""
 
 from __future__ import annotations
 

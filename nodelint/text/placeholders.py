@@ -1,4 +1,4 @@
-"""What stands in a manifest for a value that is filled in later, and template code around it.
+"""Placeholders for values that are filled in later, and the template code around them.
 
 Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
 `{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
@@ -237,7 +237,7 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Yield those of some ordered spans that begin behind the end of the span before."""
+    """Return those of some ordered spans that begin behind the end of the span before."""
     separate: list[tuple[int, int]] = []
     for span in spans:
         if not separate or span[0] >= separate[-1][1]:

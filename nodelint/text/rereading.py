@@ -1,4 +1,4 @@
-"""A source read again with another text: only the document that differs, where that is enough."""
+"""Read a source again with another text, if possible only the document that differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a text was not read: where it is not YAML, and in words; and templates that are set aside."""
+"""Syntax errors in a text, in words, and templates that are skipped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _WORDS: dict[str, str] = {
     "did not find expected <document start>": "expected `---` or the end here",
     "did not find expected node content": "expected a value here",
     "did not find expected alphabetic or numeric character": "expected a name after `*` or `&`",
-    "block sequence entries are not allowed in this context": "a list has to begin on a line of its own",
+    "block sequence entries are not allowed in this context": "a list must begin on its own line",
     "block mapping entries are not allowed in this context": "a key cannot stand here",
     "mapping keys are not allowed in this context": "a key cannot stand here",
     "found invalid Unicode character escape code": "a `\\u` of half a character; write the character itself",

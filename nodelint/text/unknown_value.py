@@ -1,4 +1,4 @@
-"""What a placeholder reads as."""
+"""The value of a placeholder."""
 
 from __future__ import annotations
 

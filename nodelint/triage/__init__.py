@@ -1,4 +1,4 @@
-"""A controller's log, sorted by cause: what will pass by itself, and what has to be put right.
+"""Errors of a controller by cause: errors that pass by themselves, and errors that stay.
 
 `triage` reads lines one by one and keeps only groups, so that a log of any size fits. It knows the
 release from the log itself where it can: every line holds the commit that the controller was built from.
@@ -34,7 +34,7 @@ class Triage(NamedTuple):
     be made of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped`
     counts the lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line
     stands for an event or a condition; `messages` are bare lines without times. `releases` is empty where none
-    is known.
+    is known. `disruptions` counts what Karpenter disrupts on purpose, by its reason.
     """
 
     groups: tuple[LogGroup, ...]
@@ -48,6 +48,7 @@ class Triage(NamedTuple):
     last: float | None
     shapes_dropped: int = 0
     kind: Literal["log", "objects", "messages"] = "log"
+    disruptions: Mapping[str, int] = {}
 
     @property
     def stays(self) -> bool:
@@ -89,6 +90,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
         first=reader.first,
         last=reader.last,
         shapes_dropped=found.dropped,
+        disruptions=reader.disruptions,
     )
 
 
@@ -113,7 +115,7 @@ class _Tee:
         self._keeps = True
 
     def head(self) -> str:
-        """The first lines; they are still to come."""
+        """Return the first lines, which are still to be read."""
         first = list(islice(self._lines, _HEAD_LINES))
         self._lines = chain(first, self._lines)
         return b"".join(first).decode("utf-8", "replace").removeprefix("\ufeff")
@@ -143,7 +145,7 @@ class _Tee:
         return b"".join(chunks).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def text(self) -> list[str]:
-        """The lines that were kept."""
+        """Return the lines that were kept."""
         return [line.decode("utf-8", "replace").removeprefix("\ufeff") for line in self._kept]
 
 

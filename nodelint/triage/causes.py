@@ -20,7 +20,7 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 Verdict = Literal["stays", "unclear", "passes"]
 
 VERDICTS: tuple[Verdict, ...] = ("stays", "unclear", "passes")
-"""Whether something has to be done, in the order in which groups are shown."""
+"""Whether something must be done, in the order in which groups are shown."""
 
 Start = Literal["within", "after", "unknown"]
 """Whether a line was written shortly after the controller's start."""
@@ -51,7 +51,7 @@ class Cause(NamedTuple):
     that the controller logs below the level of a warning too. `quiet` is how long, in seconds, a
     cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
     seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `apart` keeps
-    the calls to AWS that are concerned apart, for each has to be put right. `rules` would have caught it
+    the calls to AWS that are concerned apart, for each must be put right. `rules` would have caught it
     in the manifests. `beyond` is where the amounts that the text asks for lead to another cause.
     """
 
@@ -99,7 +99,7 @@ def _of_releases(releases: Sequence[Version], means: str) -> str:
 
 @cache
 def causes() -> tuple[Cause, ...]:
-    """Every known cause, the most telling first."""
+    """Return every known cause, the most telling first."""
     return tuple(_cause(entry) for entry in table("triage")["causes"])
 
 

@@ -145,7 +145,7 @@ _CONDITIONS = {
 
 
 def kind_of_condition(stated: dict[str, str]) -> str:
-    """The kind of Karpenter's that has such a condition; empty for what another may have, too."""
+    """Return Karpenter's kind that has a condition of this type. Empty where another kind may have it too."""
     pool = stated.get("reason", "").startswith("NodePool")
     return "NodePool" if pool else _CONDITIONS.get(stated.get("type", ""), "")
 

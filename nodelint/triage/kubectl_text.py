@@ -146,7 +146,7 @@ class _Described:
         self.seen = self.seen or (bool(self._name) and self._kind in KINDS.values())
 
     def _end(self, number: int) -> None:
-        """An object's conditions are complete."""
+        """Finish the conditions of an object."""
         if self._conditions:
             conditions = [
                 {

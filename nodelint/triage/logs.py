@@ -85,12 +85,19 @@ class LogLine(NamedTuple):
         return f"{self.message}\n{self.error}" if self.error else self.message
 
 
+_DISRUPTION = re.compile(
+    rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
+)
+"""The line about a disruption: with its reason since 1.1, named after `via` before."""
+
+
 class Reader:
     """Entries of a log, line by line; the counts are those of the lines read so far.
 
     `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could
     be made of; `unread_first` and `unread_last` say that the first or the last line is one of these and
     looks like a piece of one, as where a log was cut out of a longer one.
+    `disruptions` counts the nodes that Karpenter disrupts on purpose, by its reason.
     `first` and `last` are the times between which the log reaches, None where no line has one.
     """
 
@@ -103,6 +110,7 @@ class Reader:
         self.unread_first = self.unread_last = False
         self.first: float | None = None
         self.last: float | None = None
+        self.disruptions: dict[str, int] = {}
         self._latest = b""
         self._held: list[str] = []
         self._held_number = 0
@@ -117,6 +125,9 @@ class Reader:
                 continue
             self.lines += 1
             self.unread_last = False
+            if b"disrupting " in raw and (disruption := _DISRUPTION.search(raw)) is not None:
+                reason = (disruption[1] or disruption[2] or b"").decode().lower()
+                self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
             if self.read >= _READ_WHOLE and self._skips(raw):
                 self.read += 1
                 continue

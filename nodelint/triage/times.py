@@ -26,7 +26,7 @@ def instant(text: str) -> float | None:
 
 
 def format_time(time: float) -> str:
-    """A time in UTC, to the second: `2026-03-02T02:10:33Z`."""
+    """Return a time in UTC, to the second: `2026-03-02T02:10:33Z`."""
     days, rest = divmod(int(time), 86400)
     # The inverse of `_days`: years begin in March, so that the leap day is a year's last.
     era, day_of_era = divmod(days + 719468, 146097)

@@ -1,4 +1,4 @@
-"""What a move from one release of Karpenter to another means for some manifests.
+"""The effect of an upgrade of Karpenter on manifests.
 
 Rows of changes (`changes`) with conditions that find what they concern (`conditions`), settings of the controller
 (`settings`), the findings of `check` in both releases and those between (`findings`), and the way (`route`).
@@ -80,7 +80,7 @@ def severity_of(shift: SettingChange) -> Severity:
 
 
 def upgrade(inventory: Inventory, old: Version, request: LintRequest) -> Upgrade:
-    """What it means to go from `old` to the release of the request, which has to be the newer one.
+    """What it means to go from `old` to the release of the request, which must be the newer one.
 
     `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
     """
@@ -161,7 +161,7 @@ class _Move:
 
 
 def _node_of(place: Location) -> Node | None:
-    """The smallest node that holds a place."""
+    """Return the smallest node that holds a place."""
     if not isinstance(place.at, Span):
         return place.at
     span = place.at

@@ -73,7 +73,7 @@ class Runs:
         return build(self._sources).built
 
     def compare(self, old: Version, new: Version) -> Judged:
-        """What differs from one release to another."""
+        """Return what differs between the findings of two releases."""
         steps = [*turns(self._request.rules, old, new)]
         reports: dict[Version, Report] = {}
         for release in dict.fromkeys((old, new, *steps)):
@@ -128,7 +128,7 @@ def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version
 
 @cache
 def _known_releases() -> frozenset[str]:
-    """Every release that facts and schemas name."""
+    """Return every release that facts and schemas name."""
     files = [os.path.join(DATA, f"{name}.json") for name in _FACTS]
     files += [os.path.join(shipped("schemas"), f"{name}.schema.json") for name in _SCHEMAS]
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""What stands beside NodePool and EC2NodeClass: pods, other kinds of Karpenter's, IAM policies."""
+"""Objects of an upgrade other than NodePool and EC2NodeClass: pods, other kinds of Karpenter, IAM policies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Location(NamedTuple):
 
 
 def of_object(obj: Object) -> ClusterResource:
-    """A pool or a class as a thing."""
+    """Return the cluster resource of a pool or a class."""
     return ClusterResource(obj.node, obj.kind, obj.label, obj.partial)
 
 

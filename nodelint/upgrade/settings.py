@@ -1,4 +1,4 @@
-"""Settings of the controller among the manifests, and what a move between releases makes of them."""
+"""Settings of the controller among the manifests, and the effect of an upgrade on them."""
 
 from __future__ import annotations
 

@@ -115,7 +115,9 @@ def _all_left_out(
 
 
 class _Examiners:
-    """Explains nodes, by whose they are: a controller launches replacements from NodePools of its own provider."""
+    """The examiners of nodes, one for each provider: a controller launches replacements from NodePools of its own
+    provider.
+    """
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ class Consolidation:
         if len(waiting) + len(leaving) > MOST_WAITING:
             message = (
                 f"{counted(len(waiting) + len(leaving), 'pod')} wait for a node or leave one: where they"
-                " go is not worked out"
+                " go is not computed"
             )
             return NodeCause("pending-pods", message, known=False)
         pods = (pod for state in states for pod in state.pods if self._moves(pod))

@@ -422,7 +422,8 @@ def _doubts_of_pods(state: NodeState, rules: Rules) -> Iterable[str]:
             yield f"who owns the pod {pod.label}"
         for api, kind, name in pod.owners:
             if api == "apps/v1" and dump.has_kind(kind) and (pod.namespace, name) not in dump.objects_of(kind):
-                yield f"whether anything makes {pod.label} anew: its owner {kind}/{short(name)} is not in the dump"
+                owner = f"{kind}/{short(name)}"
+                yield f"it is not known whether {pod.label} is created again: its owner {owner} is not in the dump"
 
 
 def _hold(pods: int) -> str:

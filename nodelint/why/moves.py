@@ -147,7 +147,7 @@ class Moves:
         return MovedCounts(self.fleet.count(constraint, shape), changes)
 
     def repelling(self, pod: ClusterPod) -> Iterator[Constraint]:
-        """Yield the required anti-affinity of other pods that is against this one, each once."""
+        """Yield the required anti-affinity of other pods that excludes this one, each once."""
         known: set[str] = set()
         moved = (constraint for constraint, _ in self._repelling.selecting(pod.namespace, pod.labels))
         for constraint in (*self.fleet.counts.repelling_for(pod), *moved):

@@ -24,9 +24,7 @@ spec: {rool: x}
 @pytest.mark.parametrize(
     ("args", "level"),
     [
-        (("check",), "2"),
         (("check", "--format", "sarif"), "2"),
-        (("explain", "."), "2"),
         (("rule",), "2"),
         (("rule", "wildcard-value"), "1"),
         (("rule", "wildcard-value"), "2"),

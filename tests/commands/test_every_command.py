@@ -167,7 +167,7 @@ def try_one(folder: Path, form: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 5)
 @given(seed=st.integers(0, 2**32))
 def test_no_command_breaks_down(tmp_path_factory: pytest.TempPathFactory, form: str, seed: int) -> None:
     try_one(tmp_path_factory.getbasetemp() / f"every-command-{form}", form, seed)

@@ -145,12 +145,21 @@ CHART = {
 def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path) -> None:
     for name, text in CHART.items():
         put(tmp_path, text, name)
-    assert "judged from its templates and values; to judge the result:" in nodelint("check").stdout
+    assert "Rendered without helm: 1 chart with its values; to judge the result:" in nodelint("check").stdout
     put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
     output = nodelint("check").stdout
-    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in output
+    assert "Rendered without helm: 1 chart with its values and c/values-prod.yaml; to judge the result:" in output
     shown = nodelint("check", "--show-files").stdout
     assert "  line 2: NodePool/a\n  line 2: NodePool/prod with values-prod.yaml\n" in shown, shown
+
+
+@pytest.mark.parametrize("home", ["charts", "deploy/charts"])
+def test_a_chart_that_is_named_may_stand_in_a_folder_charts(nodelint: Run, tmp_path: Path, home: str) -> None:
+    for name, text in CHART.items():
+        put(tmp_path, text, f"{home}/{name}")
+    put(tmp_path, "pool: {name: prod}\n", "prod.yaml")
+    done = nodelint("check", f"{home}/c", "--values", "prod.yaml", "--show-files")
+    assert "NodePool/prod with" in done.stdout, done.stdout + done.stderr
 
 
 WRONG = {
@@ -179,7 +188,7 @@ WRONG = {
     "check --select ALLL": "did you mean `all`?",
     "check --select imges": "did you mean `images`?",
     "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
-    "check --isolated --config a.yaml": "--isolated and --config exclude each other",
+    "check --isolated --config a.yaml": "--isolated and --config cannot be used together",
     "check --stdin-filename a.yaml .": "give `-` as a path too",
     "check *.yml": "a pattern that the shell matched with no file: name a folder, such as `.`",
     "explain clusters/**/pool-?.yaml": "name a folder, such as `clusters`",
@@ -188,7 +197,7 @@ WRONG = {
     "upgrade 1.9.2 1.15.1": "a release is named by an option: --karpenter-version, or --from and --to",
     "upgrade --from 0.30": "--from: Karpenter 0.30 is too old: upgrade takes 0.32 and newer",
     "check --select ,": "select names no rule: nothing would be judged",
-    "check --offline": "nothing is asked of AWS without `--live`",
+    "check --offline": "nodelint asks AWS only with `--live`",
     "check --severity error": "write `--fail-on`",
     "check --kube 1.33": "did you mean `--kubernetes-version`?",
     "check --new": "`nodelint check --help` lists the options",
@@ -215,7 +224,7 @@ def test_of_what_could_not_be_read_nothing_is_said_to_be_missing(nodelint: Run, 
 def test_a_kubernetes_that_is_not_known_is_said(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, POOL)
     assert (
-        "Kubernetes 1.99 is newer than the versions known here"
+        "Kubernetes 1.99 is newer than the versions that nodelint knows"
         in nodelint("check", "--kubernetes-version", "1.99").stderr
     )
 
@@ -226,7 +235,7 @@ def test_a_revision_among_the_paths_of_a_plan_is_named_by_its_option(nodelint: R
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     done = nodelint("plan", "HEAD")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "HEAD is a revision, not a path: name it by --against HEAD" in done.stderr
+    assert "HEAD is a revision, not a path: use --against HEAD" in done.stderr
 
 
 @pytest.mark.parametrize("words", WRONG)
@@ -342,6 +351,15 @@ def test_a_comment_of_another_linter_gets_the_right_form(
     assert messages == ([] if names is None else [wanted])
 
 
+def test_a_comment_of_another_linter_is_about_the_line_from_its_first_character(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    put(tmp_path, POOL + "weigth: 3 # noqa\n---\n" + CLASS)
+    done = nodelint("check", "--format", "json", "--select", "unknown-field,unused-suppression")
+    messages = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
+    assert messages == ["this comment silences nothing here: write `# nodelint: ignore[unknown-field] reason`"]
+
+
 def test_a_comment_of_another_linter_where_nothing_is_found_is_left_in_peace(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, POOL.replace("\n", " # noqa\n", 1) + "---\n" + CLASS)
     assert nodelint("check", "--select", "unused-suppression").returncode == 0
@@ -362,3 +380,15 @@ def test_clean_removes_the_cache_and_nothing_else(nodelint: Run, tmp_path: Path)
 
 def test_the_rules_are_json_by_the_short_flag_too(nodelint: Run) -> None:
     assert nodelint("rule", "--json").stdout == nodelint("rule", "--format", "json").stdout
+
+
+def test_a_folder_of_a_repository_says_that_workloads_elsewhere_are_not_compared(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    put(tmp_path, f"{POOL}---\n{CLASS}", "pools/pool.yaml")
+    part = nodelint("check", "pools").stdout
+    assert "Not compared: workloads in the rest of the repository, with these NodePools; to compare them: " in part
+    assert "`nodelint check .`" in part
+    for paths in ([], ["."], ["pools/pool.yaml"], ["--profile", "minimal", "pools/pool.yaml"]):
+        assert "Not compared" not in nodelint("check", *paths).stdout

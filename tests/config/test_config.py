@@ -99,7 +99,7 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
         ("select: {a: b}\n", "nodelint.yaml:1:9: `select` must be a string or a list, not a mapping"),
         ("region: us-east-1.example.org\n", "nodelint.yaml:1:1: `us-east-1.example.org` is not a region"),
         ("snapshot: 5\n", "nodelint.yaml:1:11: `snapshot` must be a string, not `5`"),
-        ("- a\n", "settings have to be a mapping"),
+        ("- a\n", "settings must be a mapping"),
         ("select: [a\n", "nodelint.yaml:"),
         ("select: a\nselect: b\n", "nodelint.yaml:2:1"),
     ],

@@ -23,7 +23,7 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.text import Source
 from tests.conftest import ROOT
-from tests.manifests import nodeclass
+from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
 UPSTREAM = json.loads((Path(__file__).parents[1] / "drift" / "upstream_hashes.json").read_text(encoding="utf-8"))
@@ -515,3 +515,13 @@ def test_each_object_is_hashed_for_the_release_of_its_folder(nodelint: Run, tmp_
     assert text.endswith(
         "\n\nKarpenter 1.0.8, as dev/Chart.yaml:4 states it\nKarpenter 1.14.1, as prod/Chart.yaml:4 states it\n"
     )
+
+
+def test_live_reads_flow_style_that_kubectl_takes(nodelint: Run, tmp_path: Path) -> None:
+    """A colon without a blank behind it is part of the value, as it is for `nodelint why`."""
+    (tmp_path / "pool.yaml").write_text(nodepool(name="web"), encoding="utf-8")
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: x, image: a:1}]}}"
+    live = f"apiVersion: v1\nkind: List\nitems:\n- {pod}\n- apiVersion: karpenter.sh/v1\n  kind: NodePool\n"
+    (tmp_path / "live.yaml").write_text(f"{live}  metadata: {{name: web}}\n  spec: {{}}\n", encoding="utf-8")
+    done = nodelint("hash", "--live", "live.yaml", "pool.yaml")
+    assert "no NodeClaims" in done.stdout, done.stderr

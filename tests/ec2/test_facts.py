@@ -147,7 +147,7 @@ def test_a_broken_cached_file_says_how_to_make_it_anew(nodelint: Run, tmp_path: 
     done = nodelint("check")
     assert done.returncode == 2
     assert str(place) in done.stderr
-    assert "`nodelint refresh --fresh` makes it anew" in done.stderr
+    assert "`nodelint refresh --fresh` replaces it" in done.stderr
 
 
 def test_of_several_regions_one_has_to_be_named(nodelint: Run, tmp_path: Path) -> None:
@@ -183,7 +183,9 @@ def test_rules_without_facts_are_one_line_and_the_summary_names_the_facts(nodeli
     put(tmp_path, ACCOUNT)
     lines = nodelint("check", "--select", "missing-role,empty-selector").stdout.splitlines()
     assert lines == [
-        line for line in lines if line.endswith("; 2 rules not run without facts from AWS (nodelint refresh).")
+        line
+        for line in lines
+        if line.endswith("; 2 rules did not run, because they need facts from AWS (nodelint refresh).")
     ]
     lines = nodelint("check", "--snapshot", "facts.json").stdout.splitlines()
     assert lines[-2].startswith("Facts: us-east-1 as of 2026-11-20 12:00 UTC (facts.json); ")
@@ -223,7 +225,7 @@ def test_explain_takes_a_snapshot_too(nodelint: Run, tmp_path: Path) -> None:
         (["--max-age", "soon"], "`soon` is not a length of time such as 30m, 12h or 7d"),
         (["--max-age", "5"], "`5` is not a length of time"),
         (["--region", "mars"], "--region: `mars` is not a region such as us-east-1"),
-        (["--live", "--snapshot", "facts.json"], "--live and --snapshot exclude each other: one asks AWS, "),
+        (["--live", "--snapshot", "facts.json"], "--live and --snapshot cannot be used together: one asks AWS, "),
     ],
     ids=str,
 )
@@ -391,7 +393,7 @@ def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_req
     nodelint: Run, tmp_path: Path
 ) -> None:
     rules = ("--select", "missing-role,empty-selector,wildcard-value")
-    waiting = "2 rules not run without facts from AWS"
+    waiting = "2 rules did not run, because they need facts from AWS"
     named = "(`nodelint refresh` gets them): empty-selector, missing-role."
     put(tmp_path, ACCOUNT)
     clean = nodelint("check", *rules)
@@ -404,7 +406,7 @@ def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_req
     assert waiting not in found.stdout
     assert named in nodelint("check", *rules, "-v").stdout
     both = nodelint("check", "-v", "-q")
-    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet and --verbose exclude each other\n")
+    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet and --verbose cannot be used together\n")
 
 
 POOL_OF_ANY = """\

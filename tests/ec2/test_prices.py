@@ -98,6 +98,8 @@ def test_prices_of_the_region_are_kept_and_used_by_each_command(run: Run, tree: 
     # c5.large costs 0.031 as spot, m5.large 0.04 in the dearer zone's place.
     assert found["most"]["leastPricePerHourWithSpot"] == pytest.approx(3 * 0.031)
     assert any("may be spot: at the least spot price of each" in note for note in found["notes"])
+    (tree / "web.yaml").write_text(WORKLOAD.replace("memory: 1Gi", "memory: 5Gi"), encoding="utf-8")
+    assert cost(run)["most"]["leastPricePerHourWithSpot"] == pytest.approx(3 * 0.04), "a c5.large has 4 GiB"
     explained = run("explain").stdout
     assert "$0.0970/h" in explained and f"Prices: on demand in {REGION}, USD, 2026-11-20" in explained
     # Months later they are too old for nothing: their day is said.

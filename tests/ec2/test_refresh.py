@@ -245,7 +245,7 @@ def test_regions_are_named_by_flags_configuration_or_environment(
     del env["AWS_REGION"]
     done = nodelint("refresh", env=env)
     assert done.returncode == 2
-    assert "no AWS region is known; name it by --region" in done.stderr
+    assert "no AWS region is known; set --region" in done.stderr
     assert nodelint("refresh", "--region", "us east 1", env=env).returncode == 2
     done = nodelint("refresh", "--region", "us-west-2", "--region", "us-east-1", env=env)
     assert done.returncode == 0, done.stderr

@@ -426,7 +426,7 @@ def test_a_file_that_is_broken_is_named_and_never_passed_over(
         assert (done.exit_code, done.stdout) == (2, ""), command
         assert message in done.stderr
         if "--snapshot" not in command:
-            assert "; `nodelint refresh --fresh` makes it anew" in done.stderr
+            assert "; `nodelint refresh --fresh` replaces it" in done.stderr
     assert run("refresh", "--fresh").exit_code == 0
     assert run("check", "--require-facts").exit_code == 0
 

@@ -100,6 +100,14 @@ def test_nodes_have_the_price_of_the_cheapest_type_and_pods_share_it(nodelint: R
         (SCALER, 2, 12, "HorizontalPodAutoscaler/web"),
         (KEDA, 0, 5, "ScaledObject/web"),
         ("", 3, 3, None),
+        # A second scaler of it: one of them decides, and nobody knows which.
+        (
+            SCALER
+            + SCALER.replace("{name: web}\n", "{name: b}\n").replace("2, maxReplicas: 12", "1, maxReplicas: 4"),
+            1,
+            12,
+            "HorizontalPodAutoscaler/web",
+        ),
     ],
 )
 def test_what_scales_a_workload_gives_bounds(

@@ -375,6 +375,7 @@ def test_the_zones_of_a_storage_class(here: Path, nodelint: Run) -> None:
     assert taking(fit_json(nodelint)) == ["varied", "soft", "general"]
     write(here, STORAGE % "us-east-1a" + pod(volumes))
     assert taking(fit_json(nodelint)) == ["zone", "varied", "soft", "general"]
+    assert taking(fit_json(nodelint, "--karpenter-version", "1.13.0")) == ["zone", "varied", "soft", "general"]
     assert taking(fit_json(nodelint, "--karpenter-version", "1.12.0")) == ["varied", "soft", "general"]
 
 

@@ -462,6 +462,7 @@ def as_terraform(text: str) -> str:
         ("1", "1500m", '{cpu: "2"}', None),
         ("4", "900m", '{cpu: "2"}', 2),
         ("2", "1500m", "{memory: 8Gi}", None),
+        ("2", "1500m, memory: 6Gi", "{memory: 8Gi}", None),
         ("2", "1500m", '{nodes: "1"}', None),
         ('"${REPLICAS}"', "1500m", '{cpu: "2"}', None),
     ],

@@ -129,6 +129,16 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[dict[str, Any], int]], list[tu
         [(spread("topology.kubernetes.io/zone", labelSelector={"matchLabels": LABELS}), 5)],
         [("m5.large", 2), ("m5.large", 3)],
     ),
+    "as many domains as there have to be": (
+        pool(line(TYPE, "In", "m5.large"), line("topology.kubernetes.io/zone", "In", "us-east-1a", "us-east-1b")),
+        [(spread("topology.kubernetes.io/zone", minDomains=2, labelSelector={"matchLabels": LABELS}), 5)],
+        [("m5.large", 2), ("m5.large", 3)],
+    ),
+    "fewer domains than there have to be": (
+        pool(line(TYPE, "In", "m5.large"), line("topology.kubernetes.io/zone", "In", "us-east-1a", "us-east-1b")),
+        [(spread("topology.kubernetes.io/zone", minDomains=3, labelSelector={"matchLabels": LABELS}), 5)],
+        [("m5.large", 1)] * 2,
+    ),
     # instance_selection_test.go and suite_test.go of provisioning
     "limits count the largest type of a node": (
         pool(line(TYPE, "In", "m5.large", "m5.2xlarge"), limits={"cpu": "10"}),

@@ -221,7 +221,7 @@ def test_a_file_that_breaks_nodelint_is_a_gap_and_the_rest_is_printed(
     args = ("plan", "--old", "old", "new") if command == "plan" else (command, "new")
     done = nodelint(*args)
     output = done.stdout + done.stderr
-    assert f"new/{place}" in output and "nodelint broke down on this file, please report it" in output
+    assert f"new/{place}" in output and "nodelint failed on this file, please report it" in output
     assert "beside" in output and "Traceback" not in output and "All good" not in output
     assert "No node is replaced." not in output
     if command == "check":

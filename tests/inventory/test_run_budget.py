@@ -34,7 +34,7 @@ WRONG = nodepool("key: kubernetes.io/arch, operator: In, values: [x86]", name="w
 def _small_budget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A budget of which little is enough, and an end for what takes for ever in spite of it."""
     monkeypatch.setattr(budget, "MOST_STEPS", 5_000)
-    monkeypatch.setattr(budget, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(budget, "MOST_BYTES", 60_000)
     monkeypatch.setattr("nodelint.forms.lib.gotemplate.evaluate._MOST", 400_000)
     monkeypatch.setattr(overlay_run, "_MOST_STEPS", 20_000)
 
@@ -152,7 +152,7 @@ GROWING = [
     [*((LISTS, value) for value in OF_SHARED_LISTS), *((MAPS, value) for value in OF_SHARED_MAPS)],
 )
 def test_a_value_that_holds_another_twice_counts_twice(tmp_path: Path, locals_: str, value: str) -> None:
-    output = check(tmp_path, {**terraform(value, locals_), "wrong.yaml": WRONG})
+    output = check(tmp_path, terraform(value, locals_))
     assert "main.tf: values are not filled in: its " in output
 
 
@@ -356,7 +356,7 @@ def test_what_is_not_judged_in_time_is_said(tmp_path: Path, monkeypatch: pytest.
     done = in_process.run(["check", "--timeout", "5m", "."], tmp_path, {**os.environ, "NODELINT_JOBS": "1"})
     assert done.returncode == 1
     assert "the time that `--timeout 5m` gives was used up" in done.stdout
-    assert "not all is judged: the time that `--timeout 5m` gives was used up" in done.stderr
+    assert "not everything was judged: the time that `--timeout 5m` gives was used up" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "fit", "explain", "hash", "upgrade"])
@@ -437,7 +437,7 @@ def test_nothing_is_read_on_after_the_deadline(
     output = done.stdout + done.stderr
     assert clock.behind < 1_100, "the rest is not read"
     assert done.returncode in ((1, 2) if command == "fit" else (1,)), output
-    assert "not all is judged: the time that `--timeout 5m` gives was used up" in output
+    assert "not everything was judged: the time that `--timeout 5m` gives was used up" in output
     for claim in ("deleted with all", "No node is replaced", "All good", "No findings: ", "Nothing to"):
         assert claim not in output, "what was not read is neither gone nor right"
 

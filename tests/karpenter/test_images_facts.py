@@ -175,7 +175,7 @@ def test_only_amazons_own_names_tell_for_whom_an_image_is() -> None:
 def test_without_facts_an_id_stays_unknown_and_says_what_is_missing() -> None:
     found = images_of(node_class("{amiFamily: AL2023, amiSelectorTerms: [{id: ami-1}]}"), NEWEST)
     (unknown,) = found.unknown
-    assert unknown.reason == "`ami-1` does not tell its architecture"
+    assert unknown.reason == "`ami-1` does not show its architecture"
     assert unknown.fact == "images"
     skip = unknown.skip("whether: ")
     assert (skip.reason, skip.transient, skip.fact) == (f"whether: {unknown.reason}", False, "images")

@@ -219,7 +219,7 @@ def test_an_overlay_that_only_kustomize_builds_is_not_judged(nodelint: Run, mess
         "Skipped: prod/kustomization.yaml:2: the overlay prod is not built: `transformers` is not read" in done.stdout
     )
     assert "kustomize build FOLDER | nodelint check -" in done.stdout
-    assert "1 file not judged" in done.stdout or "Nothing judged: " in done.stdout
+    assert "1 file not judged" in done.stdout or "Nothing was judged: " in done.stdout
     assert nodelint("check", message, "--fail-on-unjudged").returncode == 1
 
 

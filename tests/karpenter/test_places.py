@@ -260,10 +260,10 @@ capacityReservations:
     ending = resolve_reserved("cr-4")
     assert not ending.candidates
     assert [note for _, note in ending.notes] == [
-        "the reservation `cr-1` (m5.large, us-east-1a) had no free instance: none is launched in it until one is"
-        " free",
+        "the reservation `cr-1` (m5.large, us-east-1a) had no free instance: Karpenter launches nothing in it until "
+        "one is free",
         "the reservation `cr-4` (p5.48xlarge, us-east-1b) ends at 2026-07-11T12:39:00Z:"
-        " nothing is launched in it any more",
+        " Karpenter launches nothing more in it",
     ]
     assert resolve_reserved("cr-1").candidates
 

@@ -383,5 +383,5 @@ def test_trials_of_fixes_are_limited(limit: str, tmp_path: Path, monkeypatch: py
     write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files})
     done = in_process.run(["check", "--format", "json", "."], tmp_path, {**os.environ, "NODELINT_JOBS": "1"})
     withheld = [finding["fixWithheld"] for finding in json.loads(done.stdout)["findings"]]
-    assert "more would have to be rendered again" in str(withheld)
+    assert "more objects would need to be rendered again" in str(withheld)
     assert len(built) < (1 + len(_WRONG)) * len(set(built))

@@ -232,7 +232,7 @@ CLAIMS = [
     ),
     Claim(
         "accelerators-beside-cpus",
-        "have no taint",
+        "without a taint",
         pair(f"{CATEGORY}[m, g]"),
         pair(f"{CATEGORY}[m, g]", of_template=GPU_TAINT),
     ),
@@ -359,7 +359,7 @@ CLAIMS = [
     ),
     Claim(
         "user-data-syntax",
-        "settings.kernel.sysctl.vm.swappiness has to be a string",
+        "settings.kernel.sysctl.vm.swappiness must be a string",
         nodeclass("userData: |", "  [settings.kernel.sysctl]", '  "vm.swappiness" = 10', ami=BOTTLEROCKET),
         nodeclass("userData: |", "  [settings.kernel.sysctl]", '  "vm.swappiness" = "10"', ami=BOTTLEROCKET),
     ),

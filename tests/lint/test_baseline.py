@@ -95,6 +95,8 @@ def test_what_was_not_looked_for_is_not_fixed(report: Report, rules: dict[str, R
     assert {e.path for e in below.unjudged} == {"b.yaml"}
     assert len(split(none, entries, paths=["."]).gone) == len(entries)
     assert {e.path for e in split(none, entries, paths=["./b.yaml"]).gone} == {"b.yaml"}
+    elsewhere = [entry._replace(path=f"../{entry.path}") for entry in entries]
+    assert not split(none, elsewhere, paths=["."]).gone, "the run was about no folder beside"
     first = split(none, entries, rules={"unknown-value"})
     assert {e.rule for e in first.gone} == {"unknown-value"}
     assert {e.rule for e in first.unjudged} == {"wildcard-value"}
@@ -151,9 +153,9 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
         ("[]", "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-snapshot": 1}', "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-baseline": 2, "findings": []}', "format 2 is not 1, the one that this release reads"),
-        ('{"nodelint-baseline": 1}', "`findings` has to be a list"),
-        ('{"nodelint-baseline": 1, "findings": [7]}', "finding 1 has to be an object"),
-        ('{"nodelint-baseline": 1, "findings": [{"path": 7}]}', "finding 1: `path` has to be a text"),
+        ('{"nodelint-baseline": 1}', "`findings` must be a list"),
+        ('{"nodelint-baseline": 1, "findings": [7]}', "finding 1 must be an object"),
+        ('{"nodelint-baseline": 1, "findings": [{"path": 7}]}', "finding 1: `path` must be a text"),
         ('{"nodelint-baseline": 1, "findings": [{"path": "a"}]}', "finding 1: `object` is missing"),
     ],
 )  # fmt: skip

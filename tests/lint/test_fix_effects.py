@@ -38,7 +38,7 @@ spec:
   metadataOptions: {httpEndpoint: disabled}
 """
 
-STAYING = "all nodes of the NodePool drift (NodePoolDrifted), and none is replaced: a budget lets none of them go"
+STAYING = "all nodes of the NodePool drift (NodePoolDrifted), but none is replaced: a budget lets none of them go"
 GUESS = "no running node is replaced, but another change may be what you want"
 
 

@@ -660,6 +660,9 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
     line = resolution.lines[1]
     page = editor.hover(uri, "operator: In, values: [amd64]")
     assert page.startswith("**kubernetes.io/arch** In `amd64`")
+    assert editor.hover(uri, "\n        - {key: node.kubernetes.io/instance-type") == page, (
+        "behind its last character"
+    )
     assert f"alone it leaves **{len(line.kept):,}** of {len(resolution.catalog):,}" in page
     assert f"{len(line.before):,} → {len(line.after):,} ({line.removed:,} removed)" in page
     assert f"without this line, {line.removed_alone:,} more" in page
@@ -767,6 +770,9 @@ def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repo
     assert not any(alias.startswith("windows2025") for alias in aliases)
     labels = POOL.replace("    spec:\n", "    metadata:\n      labels:\n        kubernetes.io/arch: |\n    spec:\n")
     assert editor.offered(uri, labels) == ["amd64", "arm64"]
+    (repository / "nodelint.yaml").write_text('karpenter-version: "1.9.0"\n', encoding="utf-8")
+    editor.changed_on_disk(repository / "nodelint.yaml")
+    assert "Gte" in editor.offered(uri, head("        - operator: |\n"))
 
 
 def test_a_completion_replaces_the_word_that_is_begun(editor: Editor, repository: Path) -> None:

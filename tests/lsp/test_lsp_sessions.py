@@ -210,7 +210,7 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
     write_files(here, TREES)
     (here / ".git").mkdir()
     opened = {editor.open(here / path): here / path for path in TREES}
-    for _ in range(25):
+    for _ in range(15):
         for _ in range(chance.randint(1, 5)):
             uri = chance.choice(list(opened))
             path, text = opened[uri], editor.texts[uri]

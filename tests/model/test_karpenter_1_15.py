@@ -283,4 +283,4 @@ def test_which_types_have_enclaves_is_said_not_to_be_known(
     text = PAIR.replace("  role: nodes\n", f"  role: nodes\n  enclaveOptions: {{enabled: {enabled}}}\n")
     (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
     done = nodelint("explain", "pair.yaml", "--karpenter-version", release)
-    assert ("which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())) == expected
+    assert ("only AWS knows which types support Nitro Enclaves" in " ".join(done.stdout.split())) == expected

@@ -67,7 +67,7 @@ def test_of_a_newer_release_nothing_is_refused_for_certain(nodelint: Run, tmp_pa
     found, message = severities(nodelint, tmp_path, PAIR, karpenter)
     assert found == []
     first, *more = message.splitlines()
-    assert f"is newer than the releases known here (to {NEWEST}, of " in first
+    assert f"is newer than the releases that nodelint knows (to {NEWEST}, of " in first
     assert "day" in first and first.endswith("; a newer nodelint may know it")
     assert more == []
     for text in WRONG.values():
@@ -110,7 +110,8 @@ def test_a_patch_that_never_was_is_said_not_to_be_known(nodelint: Run, tmp_path:
     found, message = severities(nodelint, tmp_path, PAIR, "1.13.7")
     assert (found, message) == (
         [],
-        "nodelint: Karpenter 1.13.7 is not a release known here; it is judged as 1.13.1, the nearest older release"
+        "nodelint: Karpenter 1.13.7 is not a release that nodelint knows; it is judged as 1.13.1, the nearest "
+        "older release"
         " known here\n",
     )
     assert severities(nodelint, tmp_path, WRONG["field"], "1.13.7")[0] == ["error"]
@@ -126,7 +127,7 @@ def test_a_chart_that_states_a_newer_release_is_said_too(nodelint: Run, tmp_path
     for command in (("check",), ("hash",)):
         done = nodelint(*command, ".")
         assert done.returncode == 0
-        assert done.stderr.startswith(f"nodelint: Karpenter {AFTER} is newer than the releases known here")
+        assert done.stderr.startswith(f"nodelint: Karpenter {AFTER} is newer than the releases that nodelint knows")
 
 
 def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> Non
     assert "Kubernetes up to" not in nodelint(*judged, "--karpenter-version", AFTER).stdout
     assert route(NEWEST, target("next"), None).new is None
     flags = ("upgrade", "--from", "1.14.1", "--to", AFTER, "pair.yaml")
-    assert f"what {AFTER} supports is not known here" in " ".join(nodelint(*flags).stdout.split())
+    assert f"what {AFTER} supports is not known" in " ".join(nodelint(*flags).stdout.split())
     report = json.loads(nodelint(*flags, "--format", "json", "--fail-on", "never").stdout)
     jsonschema.validate(report, json.loads((ROOT / "schemas" / "upgrade.schema.json").read_text(encoding="utf-8")))
     assert report["route"]["kubernetes"]["to"] is None
@@ -145,7 +146,7 @@ def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> Non
 def test_a_field_that_is_not_known_is_left_out_of_the_hash_and_said(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL.replace("      expireAfter", "      mood: 3\n      expireAfter"))
     done = nodelint("hash", "pool.yaml", "--karpenter-version", AFTER)
-    assert "without spec.template.spec.mood: not known here" in done.stdout
+    assert "without spec.template.spec.mood: not known to nodelint" in done.stdout
     report = json.loads(nodelint("hash", "pool.yaml", "--karpenter-version", AFTER, "--format", "json").stdout)
     jsonschema.validate(report, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
     assert report["objects"][0]["leftOut"] == ["spec.template.spec.mood"]

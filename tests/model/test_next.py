@@ -59,7 +59,7 @@ def test_what_the_label_leaves_is_known_to_aws(
 ) -> None:
     (tmp_path / "pool.yaml").write_text(pool(SANDBOX, '["true"]'), encoding="utf-8")
     done = nodelint("explain", "pool.yaml")
-    assert "which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())
+    assert "only AWS knows which types support Nitro Enclaves" in " ".join(done.stdout.split())
     (tmp_path / "pool.yaml").write_text(pool(SANDBOX, '["true", "false"]'), encoding="utf-8")
     assert "Nitro Enclaves" not in nodelint("explain", "pool.yaml").stdout
 

@@ -267,7 +267,7 @@ def test_what_is_not_judged_is_named_and_counted(
     (tmp_path / "values.yaml").write_text(f"extra:\n- {CLASS.format(version, kind).replace(chr(10), chr(10) + '  ')}")
     found = nodelint("check", ".")
     inside = kind != "AKSNodeClass" and kind != "GCENodeClass"
-    assert found.stdout.endswith(f"Nothing judged: 0 of {'2 objects' if inside else '1 object'} in 2 files.\n")
+    assert found.stdout.endswith(f"Nothing was judged: 0 of {'2 objects' if inside else '1 object'} in 2 files.\n")
     assert f"{kind}/default (class.yaml)" in found.stdout or not inside
     assert f": {reason}.\n" in found.stdout
     summary = json.loads(nodelint("check", "--format", "json", ".").stdout)["summary"]

@@ -137,7 +137,7 @@ SAME_IN_ALL = {
         ALL,
     ),
     "a new key": ((("example.com/tier", "example.com/level"),), ALL),
-    "a new key that has to be missing": (
+    "a new key that must be missing": (
         ((REQ, REQ + "        - {key: example.com/old, operator: NotIn, values: [x]}\n"),),
         NOT,
     ),

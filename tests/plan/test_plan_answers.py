@@ -188,6 +188,14 @@ def test_what_acts_at_once(edits: list[tuple[str, str]], effects: dict[str, str]
         assert what in found[field]
 
 
+def test_a_pool_without_a_weight_has_that_of_zero() -> None:
+    old, new = edited(BOTH, ("  weight: 10\n", "")), edited(BOTH, ("weight: 10", "weight: 1"))
+    for before, after, what in ((old, new, "earlier"), (new, old, "later")):
+        assert [effect.what for effect in plan_pool(before, after).effects] == [
+            f"the pool is tried {what} for new pods"
+        ]
+
+
 def test_consolidation_that_begins_comes_first_and_is_marked() -> None:
     old = edited(BOTH, ("consolidateAfter: 1m", "consolidateAfter: 1m\n    consolidationPolicy: WhenEmpty"))
     new = edited(BOTH, ("weight: 10", "weight: 11"))
@@ -241,7 +249,7 @@ def test_a_class_without_a_pool_in_the_files(folders: Path) -> None:
     code, text = run_plan(folders, {"c.yaml": CLASS}, {"c.yaml": edited(CLASS, ("cost: web", "cost: app"))})
     assert code == 1
     assert "~ EC2NodeClass default" in text
-    assert "of those that do, all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
+    assert "for pools that do: all their nodes are replaced: NodeClassDrift" in " ".join(text.split())
     assert "spec.tags.cost: web -> app" in text
 
 
@@ -343,8 +351,8 @@ def test_budgets_of_zero_hold_what_drifts(folders: Path) -> None:
     code, text = run_plan(folders, {"a.yaml": contents}, {"a.yaml": edited(contents, ("cost: web", "cost: app"))})
     text = " ".join(text.split())  # where a line breaks depends on the folder's length
     assert code == 1
-    assert "all nodes drift (NodeClassDrift), and none is replaced: a budget lets none of them go" in text
-    assert "1 NodePool: nodes drift, and none is replaced" in text
+    assert "all nodes drift (NodeClassDrift), but none is replaced: a budget lets none of them go" in text
+    assert "1 NodePool: nodes drift, but none is replaced" in text
 
 
 def test_the_gravest_comes_first_and_one_cause_is_one_block(folders: Path) -> None:

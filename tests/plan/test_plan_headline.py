@@ -99,14 +99,14 @@ class Case(NamedTuple):
 
 
 REPLACED = ("all nodes are replaced", "all its nodes are replaced")
-STOPS = "1 NodePool: it launches nothing any more, and running nodes stay"
+STOPS = "1 NodePool: it can no longer launch nodes; running nodes stay"
 NONE = "No node is replaced"
 CASES = {
     "limit of zero": Case(
         BOTH,
         edited(BOTH, ("cpu: 1000", "cpu: 0")),
         1,
-        ("launches nothing any more: `limits.cpu` is 0; running nodes stay", STOPS),
+        ("can no longer launch nodes: `limits.cpu` is 0; running nodes stay", STOPS),
         (NONE, *REPLACED),
     ),
     "limit of zero with drift": Case(
@@ -114,7 +114,7 @@ CASES = {
         edited(BOTH, ("cpu: 1000", "cpu: 0"), ("{team: web}", "{team: api}")),
         1,
         (
-            "launches nothing any more",
+            "can no longer launch nodes",
             "all nodes drift (NodePoolDrifted), and none can be launched in their place",
             STOPS,
         ),
@@ -124,14 +124,19 @@ CASES = {
         BOTH,
         edited(BOTH, ("[on-demand]", "[reserved]")),
         1,
-        ("launches nothing any more: no instance type", "all nodes drift (RequirementsDrifted)", "1,357 -> 0", STOPS),
+        (
+            "can no longer launch nodes: no instance type",
+            "all nodes drift (RequirementsDrifted)",
+            "1,357 -> 0",
+            STOPS,
+        ),
         (NONE, *REPLACED, "families"),
     ),
     "class under another name": Case(
         BOTH,
         POOL + edited(CLASS, ("name: web", "name: web2")),
         1,
-        ("launches nothing any more: its EC2NodeClass `web` is gone", STOPS, "EC2NodeClasses: 1 added, 1 removed"),
+        ("can no longer launch nodes: its EC2NodeClass `web` is gone", STOPS, "EC2NodeClasses: 1 added, 1 removed"),
         (NONE, "EC2NodeClass web2", "drift"),
     ),
     "new pool of a class that goes": Case(
@@ -143,7 +148,7 @@ CASES = {
             "- NodePool web ",
             "deleted: all its nodes go",
             "+ NodePool web2",
-            "new, and can launch nothing: its EC2NodeClass `web`",
+            "new, but can launch nothing: its EC2NodeClass `web`",
         ),
         ("can launch 1", "EC2NodeClass web2"),
     ),
@@ -151,7 +156,7 @@ CASES = {
         {"a.yaml": "# none"},
         {"a.yaml": edited(BOTH, ("role: KarpenterNodeRole-x", "role: ''"))},
         1,
-        ("new, and can launch nothing: the API server refuses its EC2NodeClass `web`",),
+        ("new, but can launch nothing: the API server refuses its EC2NodeClass `web`",),
         ("can launch 1",),
     ),
     "alias without an image for the next Kubernetes": Case(
@@ -161,8 +166,18 @@ CASES = {
             "c.yaml": edited(CLUSTER, ("1.32", "1.34")),
         },
         1,
-        ("Kubernetes 1.32 -> 1.34", "launches nothing any more: no image of `bottlerocket@v1.39.1` is for", STOPS),
+        ("Kubernetes 1.32 -> 1.34", "can no longer launch nodes: no image of `bottlerocket@v1.39.1` is for", STOPS),
         (NONE, "AMIDrift", *REPLACED),
+    ),
+    "alias with the first image for the next Kubernetes": Case(
+        {"a.yaml": edited(BOTH, ("al2023@v20260618", "bottlerocket@v1.47.0")), "c.yaml": CLUSTER},
+        {
+            "a.yaml": edited(BOTH, ("al2023@v20260618", "bottlerocket@v1.47.0")),
+            "c.yaml": edited(CLUSTER, ("1.32", "1.34")),
+        },
+        1,
+        ("Kubernetes 1.32 -> 1.34", "AMIDrift"),
+        ("launches nothing", STOPS),
     ),
     "static pool made smaller": Case(
         STATIC,
@@ -183,7 +198,7 @@ CASES = {
         edited(STATIC, ("nodes: 12", "nodes: 10"), ("{team: web}", "{team: api}")),
         1,
         (
-            "all nodes drift (NodePoolDrifted), and none is replaced: `limits.nodes` leaves no room",
+            "all nodes drift (NodePoolDrifted), but none is replaced: `limits.nodes` leaves no room",
             "none is replaced.",
         ),
         REPLACED,
@@ -256,7 +271,7 @@ CASES = {
         BOTH,
         edited(BOTH, ("  limits:", "  disruption: {consolidateAfter: 0s, budgets: [{nodes: 20%}]}\n  limits:")),
         0,
-        ("no node drifts; what changes acts at once", NONE),
+        ("no node drifts; the change takes effect at once", NONE),
     ),
     "a budget of zero that goes": Case(
         edited(BOTH, ("  limits:", "  disruption: {consolidateAfter: 0s, budgets: [{nodes: '0'}]}\n  limits:")),
@@ -295,7 +310,7 @@ CASES = {
         (
             "- NodePool web ",
             "b/n.yaml:4",
-            "fewer NodePools take its pods; still: web (",
+            "fewer NodePools accept its pods; still: web (",
             "a/n.yaml",
             "web (",
             "is deleted",
@@ -305,7 +320,7 @@ CASES = {
         BOTH + DEPLOYMENT,
         edited(BOTH, ("{team: web}", "{a: b}")) + DEPLOYMENT,
         1,
-        ("all nodes are replaced: NodePoolDrifted", "Deployment/api", "no NodePool takes its pods any more"),
+        ("all nodes are replaced: NodePoolDrifted", "Deployment/api", "no NodePool accepts its pods any more"),
     ),
     "an alias of another family": Case(
         edited(BOTH, ("al2023@v20260618", "al2@latest")),
@@ -337,18 +352,19 @@ def commit(folder: Path, files: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_headline_says_what_happens_first(nodelint: Run, tmp_path: Path, name: str) -> None:
-    """Two folders, and two commits of one repository, have the same answer."""
+    """Two folders, and two commits of one repository, have the same answer: the latter is tried of some."""
     case = CASES[name]
     write_files(tmp_path / "old", dict(_files(case.old)))
     write_files(tmp_path / "new", dict(_files(case.new)))
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=repository, check=True)
-    for side in (case.old, case.new):
-        commit(repository, _files(side))
-    folders = nodelint("plan", "--old", "old", "new")
-    commits = nodelint("plan", "--against", "HEAD~1", cwd=repository)
-    for done in (folders, commits):
+    answers = [nodelint("plan", "--old", "old", "new")]
+    if name in [*CASES][::4]:
+        repository = tmp_path / "repository"
+        repository.mkdir()
+        subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=repository, check=True)
+        for side in (case.old, case.new):
+            commit(repository, _files(side))
+        answers.append(nodelint("plan", "--against", "HEAD~1", cwd=repository))
+    for done in answers:
         assert done.returncode == case.code, done.stdout + done.stderr
         text = " ".join(done.stdout.split())
         for words in case.says:

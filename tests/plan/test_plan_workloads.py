@@ -50,7 +50,7 @@ def test_a_workload_that_loses_its_only_pool_is_stranded(tmp_path: Path, nodelin
     assert (change["kind"], change["name"], change["stranded"]) == ("Deployment", "web", True)
     assert why in change["lost"][0]["message"]
     output = nodelint("plan", "new", "--old", "old", cwd=tmp_path).stdout
-    assert "no NodePool takes its pods any more" in output
+    assert "no NodePool accepts its pods any more" in output
 
 
 def test_a_workload_that_another_pool_takes_is_not_stranded(tmp_path: Path, nodelint: Run) -> None:
@@ -71,7 +71,7 @@ def test_nothing_is_said_where_the_pools_go_on_taking_it(tmp_path: Path, nodelin
 def test_every_form_names_the_workloads(tmp_path: Path, nodelint: Run, form: str) -> None:
     planned(tmp_path, nodelint, pools(TEAM), pools(TEAM, taint=TAINT))
     page = nodelint("plan", "new", "--old", "old", "--format", form, cwd=tmp_path).stdout
-    assert "no NodePool takes its pods any more" in page
+    assert "no NodePool accepts its pods any more" in page
     assert "did not tolerate taint" in page
     assert "web.yaml:" in page
 

@@ -87,7 +87,7 @@ def test_the_api_is_what_its_tool_writes() -> None:
     finally:
         sys.path.pop(0)
     text = API.read_text(encoding="utf-8")
-    assert text == make_text(text), "python tools/make_api.py writes it anew"
+    assert text == make_text(text), "python tools/make_api.py writes it"
 
 
 @pytest.fixture(scope="module")

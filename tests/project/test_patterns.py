@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.patterns import MOST, USES, sources, texts
 
 FILES = [str(path.relative_to(ROOT)) for path in sources() if "re." in path.read_text(encoding="utf-8")]
-GROUPS = [FILES[n::4] for n in range(4)]
+GROUPS = [FILES[n::2] for n in range(2)]  # each process loads all modules
 
 
 @pytest.mark.slow
@@ -29,10 +29,8 @@ def test_every_pattern_takes_time_in_proportion(files: list[str]) -> None:
 
 SLOW = (
     ("fullmatch", r"a(?:[^b]| )*(?<! )"),
-    ("match", r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*x"),
     ("search", r"\w+="),
     ("search", r"\{\{.*?\}\}"),
-    ("fullmatch", r"\s*(.*?)\s*x"),
 )
 
 

@@ -50,6 +50,32 @@ FORBIDDEN = {
     "of one's own": "custom",
     "stands beside": "is next to",
     "for its name": "because of its name",
+    "let be": "not reported, ignored",
+    "let alone": "not reported, ignored",
+    "left alone": "not reported, not changed",
+    "left in peace": "ignored",
+    "letter by letter": "exactly",
+    "by heart": "nothing: leave it out",
+    "anew": "again",
+    "dearer": "more expensive",
+    "dearest": "most expensive",
+    "in force": "active",
+    "one's own": "your own, self-managed",
+    "hears of": "gets",
+    "says nothing of": "does not set, does not mention",
+    "counts nothing": "has no effect",
+    "passes over": "skips",
+    "takes away": "excludes, removes",
+    "tell apart": "separate",
+    "tells apart": "separates",
+    "runs dry": "runs out",
+    "for good": "forever",
+    "worked out": "computed, evaluated",
+    "works out": "computes, evaluates",
+    "comes too late": "is too late",
+    "never acts": "has no effect",
+    "has to be": "must be",
+    "have to be": "must be",
 }
 """Each word with the plain one."""
 
@@ -66,8 +92,13 @@ ALLOWED = {
 _CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.S)
 
 
+_ANY = re.compile("|".join(map(re.escape, FORBIDDEN)), re.I)
+
+
 def used(text: str) -> list[str]:
     """Return the forbidden words of a text."""
+    if not _ANY.search(text):
+        return []
     return [word for word in FORBIDDEN if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text, re.I)]
 
 

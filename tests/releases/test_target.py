@@ -911,28 +911,32 @@ Said = list[tuple[str, str, int, str]]
 
 
 @pytest.fixture(scope="module")
-def results_at(rules: dict[str, Rule]) -> Callable[[Version], Said]:
-    """What is found at a release in the first bad example of each rule, and in those for a release."""
+def results_at(rules: dict[str, Rule]) -> Callable[[Version, int], Said]:
+    """What is found at a release in half of the first bad examples of each rule, and of those for a release."""
     bad = {name: [e for e in examples(rule.page) if not e.good] for name, rule in rules.items()}
     texts = [e.text for value in bad.values() for n, e in enumerate(value) if n == 0 or e.karpenter]
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
 
     @cache
-    def judge(release: Version) -> Said:
-        results = lint(sources, LintRequest(Target(release), rules)).results
+    def judge(release: Version, half: int) -> Said:
+        results = lint(sources[half::2], LintRequest(Target(release), rules)).results
         return [(r.rule.name, r.span.source.path, r.span.start, r.severity) for r in results]
 
     return judge
 
 
-@pytest.mark.parametrize("run", [run for run in runs(RELEASES) if run.first != run.last], ids=str)
-def test_nothing_changes_within_a_run_of_releases(run: Releases, results_at: Callable[[Version], Said]) -> None:
-    assert results_at(run.first) == results_at(run.last)
+RUNS = [run for run in runs(RELEASES) if run.first != run.last]
 
 
-def test_releases_do_differ(results_at: Callable[[Version], Said]) -> None:
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_nothing_changes_within_a_run_of_releases(run: Releases, results_at: Callable[[Version, int], Said]) -> None:
+    half = RUNS.index(run) % 2
+    assert results_at(run.first, half) == results_at(run.last, half)
+
+
+def test_releases_do_differ(results_at: Callable[[Version, int], Said]) -> None:
     first, *_, last = runs(RELEASES)
-    assert results_at(first.first) != results_at(last.last)
+    assert results_at(first.first, 0) != results_at(last.last, 0)
 
 
 # -- what an older release would find

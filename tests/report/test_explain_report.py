@@ -22,6 +22,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.report.explain import explain_text
 from nodelint.report.explain_json import explain_json
+from nodelint.report.price_chart import Point, price_chart
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
@@ -264,7 +265,7 @@ def test_text_names_what_will_break_later() -> None:
 
 def test_text_when_min_values_cannot_be_met() -> None:
     shown = text(POOL.replace("minValues: 2", "minValues: 9"))
-    assert "=> none is launched: 16 of 1,363 instance types would do, but minValues asks" in shown
+    assert "=> none is launched: 16 of 1,363 instance types would fit, but minValues requires" in shown
     assert "karpenter.sh/capacity-type: 9 wanted, only 2 there" in shown
 
 
@@ -466,7 +467,7 @@ def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
 def test_text_of_a_class_that_finds_no_subnet() -> None:
     found, facts = with_facts(OWN.replace("discovery: main", "discovery: other"))
     shown = explain_text(found, facts, width=100)
-    assert "=> none is launched: the class finds no subnet (16 of 1,363 instance types would do)" in shown
+    assert "=> none is launched: the class finds no subnet (16 of 1,363 instance types would fit)" in shown
     assert "judged as if it had one in every zone of eu-west-3" in " ".join(shown.split())
 
 
@@ -541,7 +542,7 @@ def test_a_limit_of_no_nodes_counts_from_its_release_on(
 @pytest.mark.parametrize(
     ("cpu", "verdict"),
     [
-        ("1", "=> none is launched: 9 of 1,363 instance types would do, and this takes the"),
+        ("1", "=> none is launched: 9 of 1,363 instance types would fit, but this excludes the"),
         ("2", "=> 1 of 1,363 instance types can be launched; 8 more exceed the limits"),
         ("96", "=> 9 of 1,363 instance types can be launched"),
     ],
@@ -568,3 +569,8 @@ def test_types_are_a_table_by_price_with_what_pods_can_use(tmp_path: Path, nodel
     large = next(instance_type for instance_type in pool["instanceTypes"] if instance_type["name"] == "m5.large")
     assert large["allocatable"]["pods"] == "20"
     assert large["vcpu"] == 2
+
+
+def test_a_mark_of_many_types_names_some_and_counts_the_others() -> None:
+    chart = price_chart([Point(f"m{n}.large", "amd64", 2, 0.1) for n in range(6)], "vCPUs")
+    assert "m3.large $0.1000 and 2 more</title>" in chart and "m4.large" not in chart

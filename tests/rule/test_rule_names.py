@@ -115,9 +115,9 @@ def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
         ("{}", "more than 0 requirements"),
         ("{other: 1}", "nodelint.yaml:3:10: rules: `many` has no option `other`; its options: most"),
         ("{mots: 1}", "nodelint.yaml:3:10: rules: `many` has no option `mots`, did you mean `most`?"),
-        ("{most: many}", "rules: `many`: `most` has to be a whole number of 0 or more, not `many`"),
-        ("{most: -1}", "rules: `many`: `most` has to be a whole number of 0 or more, not `-1`"),
-        ("{most: true}", "rules: `many`: `most` has to be a whole number of 0 or more, not `True`"),
+        ("{most: many}", "rules: `many`: `most` must be a whole number of 0 or more, not `many`"),
+        ("{most: -1}", "rules: `many`: `most` must be a whole number of 0 or more, not `-1`"),
+        ("{most: true}", "rules: `many`: `most` must be a whole number of 0 or more, not `True`"),
         ("3", "nodelint.yaml:3:9: `many` must be a mapping, not `3`"),
     ],
 )

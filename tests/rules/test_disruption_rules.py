@@ -109,7 +109,7 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             [("budget-gap", "no budget ever limits consolidation: Karpenter may replace all nodes at once")],
         ),
         ([{"nodes": "${NODES}", "schedule": '"0 9 * * *"', "duration": "8h"}], []),
-        # refused: the entry has to become whole first
+        # refused: the entry must become whole first
         ([{"nodes": '"20%"', "schedule": '"@weekly"'}], []),
         ([{"nodes": '"20%"', "duration": "4h"}], []),
     ],

@@ -599,7 +599,7 @@ def test_what_should_pass_but_goes_on_for_hours_cannot_be_told(error: str) -> No
 
     [group] = failed(*range(0, 131, 10)).groups
     assert (group.verdict, group.lasting) == ("unclear", 130 * 60)
-    assert "here it has gone on for 2 h 10 min without a pause" in triage_text(failed(*range(0, 131, 10)), "-")
+    assert "in this log it has lasted for 2 h 10 min without a break" in triage_text(failed(*range(0, 131, 10)), "-")
     # Now and then over a day is what passes each time.
     assert verdicts(failed(0, 10, 300, 310, 900, 910)).popitem()[1] == "passes"
     assert verdicts(failed(*range(0, 50, 10))).popitem()[1] == "passes"

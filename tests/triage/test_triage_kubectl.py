@@ -359,7 +359,7 @@ def test_a_message_in_the_form_in_which_people_post_it_has_its_cause(posted: dic
 def test_a_message_that_is_not_known_has_a_next_step() -> None:
     found = read('no kind "NodePoolList" is registered for version "karpenter.sh/v1" in scheme\n')
     text = triage_text(found, "-")
-    assert "CANNOT TELL  a message that is not known here" in text
+    assert "CANNOT TELL  a message that nodelint does not know" in text
     assert "help: kubectl get nodepools,ec2nodeclasses,nodeclaims -o yaml | nodelint triage" in " ".join(text.split())
     assert triage_json(found, "-")["groups"][0]["do"].startswith("kubectl get nodepools,")
 

@@ -6,10 +6,16 @@ The reasons are those of the provider and of core at 1.0, 1.6 and 1.14.1 (`SetFa
 from __future__ import annotations
 
 import io
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from nodelint.triage import NoLog, Triage, triage
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 CLASS, POOL, CLAIM = "EC2NodeClass", "NodePool", "NodeClaim"
 
@@ -453,3 +459,43 @@ def test_an_error_of_kubectl_itself_is_no_log_and_says_what_to_do(text: str) -> 
 def test_errors_of_other_objects_are_not_karpenters() -> None:
     with pytest.raises(NoLog):
         sort_by_cause('Error: no matches for kind "Certificate" in version "cert-manager.io/v1"\n')
+
+
+@pytest.mark.parametrize(
+    ("reason", "way"),
+    [("drifted", "`nodelint plan` shows which change"), ("empty", "`nodelint why` says of each node")],
+)
+def test_a_disruption_is_no_failure_and_leads_to_its_cause(
+    nodelint: Run, tmp_path: Path, reason: str, way: str
+) -> None:
+    """As Karpenter logs it since 1.1, at the level of information."""
+    line = {"level": "INFO", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
+    line |= {"message": "disrupting node(s)", "controller": "disruption", "reason": reason, "decision": "replace"}
+    (tmp_path / "a.log").write_text("\n".join([json.dumps(line)] * 2) + "\n", encoding="utf-8")
+    printed = " ".join(nodelint("triage", "a.log").stdout.split())
+    assert f"No failures. Karpenter disrupted nodes 2 times ({reason} 2). This is no failure: {way}" in printed
+
+
+@pytest.mark.parametrize(
+    ("amounts", "allowed", "advice"),
+    [
+        ({"cpu": "3150m", "memory": "1Gi"}, "kubernetes.io/arch In [amd64]", "A limit, or a requirement that"),
+        ({"cpu": "200"}, "karpenter.k8s.aws/instance-family In [m5 c5]", "help: Allow a larger type in the NodePool"),
+        ({"cpu": "1", "nvidia.com/gpu": "1"}, "karpenter.k8s.aws/instance-category In [c m]", "such as g"),
+    ],
+)
+def test_the_amounts_of_a_message_decide_about_the_advice(
+    nodelint: Run, tmp_path: Path, amounts: dict[str, str], allowed: str, advice: str
+) -> None:
+    error = (
+        'incompatible with nodepool "general", daemonset overhead={"pods":"1"}, no instance type satisfied resources '
+        f"{json.dumps(amounts, separators=(',', ':'))} and requirements karpenter.sh/nodepool In [general], "
+        f"{allowed} "
+        "(no instance type has enough resources)"
+    )
+    line = {"level": "ERROR", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
+    line |= {"message": "could not schedule pod", "controller": "provisioner", "error": error}
+    (tmp_path / "a.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    text = " ".join(nodelint("triage", "a.log").stdout.split())
+    assert f"ask for {next(iter(amounts))} {next(iter(amounts.values()))}" in text
+    assert advice in text

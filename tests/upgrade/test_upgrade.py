@@ -709,7 +709,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("flags", "message"),
         [
-            ([], "the release to upgrade from is not known: name it by --from or by `karpenter-version`"),
+            ([], "the release to upgrade from is not known: set --from, or `karpenter-version`"),
             (["--from", str(NEWEST)], f"--to {NEWEST} is not newer than {NEWEST}"),
             (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.3"),
             (["--from", "x"], "`x` is not a Karpenter version"),

@@ -912,7 +912,7 @@ def test_a_timeout_ends_the_command_with_code_1_and_the_nodes_it_left_out(
     monkeypatch.setattr("nodelint.base.budget.monotonic", lambda: next(clock))
     command = ["why", "dump.json", "--format", "json", "--timeout"]
     done = CliRunner().invoke(cli, [*command, "1s"], catch_exceptions=False)
-    late = "nodelint: not all is judged: the time that `--timeout 1s` gives was used up\n"
+    late = "nodelint: not everything was judged: the time that `--timeout 1s` gives was used up\n"
     assert (done.exit_code, done.stderr) == (1, late)
     report = json.loads(done.stdout)
     SCHEMA.validate(report)

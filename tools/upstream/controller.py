@@ -135,7 +135,7 @@ def _range(matrix: str, release: str) -> tuple[str, str] | None:
 
 
 def matrix_at(release: Release, docs: str) -> str:
-    """The documentation's table of Kubernetes versions; empty where there is none."""
+    """Return the documentation's table of Kubernetes versions. Empty where there is none."""
     try:
         return release.provider.show(docs, _MATRIX)
     except Unreadable:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
-NOT_INSTALLED = "this CEL needs the package cel-expr-python: `pip install cel-expr-python`"
+NOT_INSTALLED = (
+    "this CEL needs the package cel-expr-python: `pip install cel-expr-python`,"
+    " or `pipx inject nodelint cel-expr-python`"
+)
 
 
 class Unsupported(ValueError):
@@ -61,7 +64,9 @@ def hold_to_growth(expression: str) -> None:
     for name, times in Counter(re.findall(_BINDS, bare)).items():
         growth *= max(1.0, (len(re.findall(rf"(?<![\w.]){name}\b", bare)) - times) / times) ** times
         if growth > _MOST_GROWTH:
-            raise Unsupported("the expression makes more than nodelint works out: its variables hold each other")
+            raise Unsupported(
+                "the expression needs more steps than nodelint evaluates: its variables refer to each other"
+            )
     if len(re.findall(_JOINS, bare)) > _MOST_JOINS:
         raise Unsupported(f"the expression joins or replaces texts more than {_MOST_JOINS} times")
 

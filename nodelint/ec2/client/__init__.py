@@ -199,7 +199,7 @@ class Account:
         return CannotAsk(failure.failed, failure.transient)
 
     def _lost(self, region: str) -> CallFailure | None:
-        """Why a region cannot be asked at all: there is none of that name."""
+        """Return why a region cannot be asked at all: no region has this name. None if one has it."""
         client = self._clients.get((region, "ec2"))
         if client is None:
             return CallFailure(f"`{region}` is not a region")

@@ -76,7 +76,7 @@ class ApiCall(NamedTuple):
 
     @property
     def operation(self) -> str:
-        """The operation as IAM writes it."""
+        """Return the operation as IAM writes it."""
         return OPERATIONS[self.kind]
 
     def starting(self, now: str) -> ApiCall:

@@ -35,7 +35,7 @@ class RowColumns:
         return self._labels[column]
 
     def quantities(self, column: int) -> tuple[str | None, ...]:
-        """The quantities of a resource."""
+        """Return the quantities of a resource."""
         if column not in self._quantities:
             self._quantities[column] = tuple([row[2][column] for row in self._rows])
         return self._quantities[column]
@@ -45,7 +45,7 @@ class RowColumns:
         return self._rows[position][2]
 
     def network(self, position: int) -> list[Any] | None:
-        """The network limits of a type."""
+        """Return the network limits of a type."""
         return self._rows[position][3]
 
     def prices(self, column: int) -> tuple[float | None, ...]:
@@ -106,7 +106,7 @@ class TextColumns:
         return len(self.names)
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows, as a snapshot has them."""
+        """Yield the rows, as a snapshot has them."""
         labels = zip(*(self.labels(column) for column in range(len(self._written["labels"]))), strict=True)
         prices = zip(*(self.prices(column) for column in range(len(self._written["prices"]))), strict=True)
         for position, (name, values, priced) in enumerate(zip(self.names, labels, prices, strict=True)):
@@ -114,7 +114,7 @@ class TextColumns:
 
 
 def columns_of(rows: Any) -> RowColumns | TextColumns:
-    """The columns of the rows of a snapshot."""
+    """Return the columns of the rows of a snapshot."""
     return rows if isinstance(rows, TextColumns) else RowColumns(rows)
 
 

@@ -311,7 +311,7 @@ def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
 
 
 def _lines(snapshot: Snapshot) -> Iterator[str]:
-    """The lines of a file, without their breaks."""
+    """Yield the lines of a file, without their breaks."""
     yield "{"
     yield f'"nodelint-snapshot": {FORMAT},'
     yield f'"origin": {_json(snapshot.origin)},'

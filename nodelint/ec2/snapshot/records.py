@@ -1,4 +1,4 @@
-"""Facts about EC2 as a file: what was asked, when, of which region and account, and what came back.
+"""Records of facts about EC2: the question, its time, region and account, and the answer.
 
 A snapshot is one JSON document with one fact to a line, so that the difference between two of them can be
 read (`format`). The catalogue that comes with nodelint is such a file (`data/catalog.json`, made by
@@ -80,7 +80,7 @@ class Question(NamedTuple):
 
     @classmethod
     def make(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
-        """A question, its filters brought into order."""
+        """Return a question, its filters brought into order."""
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
     def value(self, name: str) -> str | None:

@@ -1,1 +1,1 @@
-"""git in a repository that may hold anything, and files as a revision has them."""
+"""Run git safely in an untrusted repository, and read the files of a revision."""

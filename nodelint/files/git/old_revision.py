@@ -1,4 +1,4 @@
-"""The files of a revision in a folder of their own: the old side of a change that git knows."""
+"""Write the files of the old revision of a change to a separate folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""git, run in a repository that may hold anything: another repository among its files, too.
+"""Run git in an untrusted repository, which may contain other repositories.
 
 A pull request can bring a folder with `HEAD`, `config`, `objects` and `refs`. Where git looks for the repository by
 itself it takes such a folder for a bare one, and its `config` names programs. So the repository is found here: it is

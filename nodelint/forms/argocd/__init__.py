@@ -45,7 +45,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by Applications."""
+    """Return the installations of Karpenter's controller by Applications."""
     from nodelint.forms.argocd import controller
 
     return controller.find_installs(source, files)
@@ -59,7 +59,7 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders that Applications apply."""
+    """Return the folders that Applications apply."""
     yaml = (source for path in files.paths if path.endswith((".yaml", ".yml")) and (source := files.read(path)))
     if not any("argoproj.io/" in source.text for source in yaml):
         return iter(())

@@ -87,7 +87,7 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
 
 
 def list_unread_generators(root: Node) -> Iterator[Node]:
-    """Return the generators of a set whose parameters the cluster or another service brings, and revisions of git."""
+    """Yield the generators of a set whose parameters the cluster or another service brings, and revisions of git."""
     pending = [*items_of(root.find("spec", "generators"))]
     while pending:
         generator = pending.pop()

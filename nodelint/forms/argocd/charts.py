@@ -41,7 +41,7 @@ def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Itera
 
 
 def list_sources_of(spec: Node) -> Iterator[Node]:
-    """The sources of the spec of an Application."""
+    """Yield the sources of the spec of an Application."""
     single = spec.get("source")
     yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
 
@@ -108,7 +108,7 @@ def _find_parameter_file(name: str, folder: str | None, tree: RepositoryTree) ->
 
 
 def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """The values that stand in an Application itself."""
+    """Yield the values that stand in an Application itself."""
     text, values = helm.get("values"), helm.get("valuesObject")
     if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
         yield merge_layer(inner, helm.source)

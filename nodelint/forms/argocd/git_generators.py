@@ -80,7 +80,7 @@ def _list_names(home: str, folder: str, pattern: str) -> list[str]:
 
 
 def _path_node(item: Node, folder: str, name: str) -> Node:
-    """What a set knows as `path`: of a file the folder that it is in."""
+    """Return what an ApplicationSet knows as `path`: for a file the folder that it is in."""
     at = item.get("path") or item
     folder = folder.replace(os.sep, "/")
     texts = {"path": folder, "basename": os.path.basename(folder), "filename": name}
@@ -91,5 +91,5 @@ def _path_node(item: Node, folder: str, name: str) -> Node:
 
 
 def _normalize(text: str) -> str:
-    """A text as a name of Kubernetes."""
+    """Return a text as a name of Kubernetes."""
     return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

@@ -61,7 +61,7 @@ def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by HelmReleases."""
+    """Return the installations of Karpenter's controller by HelmReleases."""
     from nodelint.forms.flux import controller
 
     return controller.find_installs(source, files)

@@ -68,7 +68,7 @@ def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """The releases of charts by commands of helm."""
+    """Return the releases of charts by commands of helm."""
     from nodelint.forms.helm import command_releases
 
     return command_releases.install_known_charts(charts, sources)
@@ -118,14 +118,14 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Why helm cannot read a template."""
+    """Return why helm cannot read a template."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_fault(source, known)
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why helm loads no chart with a Chart.yaml."""
+    """Return why helm loads no chart with a Chart.yaml."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_root_fault(roots)

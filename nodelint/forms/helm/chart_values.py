@@ -28,7 +28,7 @@ RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.install
 def find_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
 ) -> Iterator[ChartRelease]:
-    """Return the values that Applications, HelmReleases and helmfiles give to charts of the repository.
+    """Yield the values that Applications, HelmReleases and helmfiles give to charts of the repository.
 
     `charts` are the default values of charts by their absolute path, `holders` the texts with the objects, where
     these are not the sources themselves.

@@ -262,7 +262,7 @@ def find_users(chart: str, paths: Iterable[str]) -> list[str]:
 
 
 def _local_charts(chart: str) -> list[str]:
-    """The folders of the charts that a chart depends on by a path in its repository, and that are there."""
+    """Return the folders of the charts that a chart depends on by a path in its repository, if they are there."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None
     home = safe_read.repository(os.path.abspath(chart))

@@ -55,7 +55,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _read_install(command: HelmCommand) -> ControllerInstall:
-    """The installation that a command makes."""
+    """Return the installation that a command makes."""
     layers = command.read()
     source, start = command.source, command.start
     where = Node(source, start, start, "mapping", "flow")
@@ -140,7 +140,7 @@ class HelmCommand:
         self.unread = self.unread or Span(self.source, at, at + len(word))
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:
-        """The values of one `--set a=b,c=d`."""
+        """Yield the values of one `--set a=b,c=d`."""
         quoted = word[:1] in ('"', "'") and word[-1:] == word[:1]
         inner = word[1:-1] if quoted else word
         start, position = at + quoted, 0

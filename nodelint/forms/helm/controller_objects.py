@@ -43,7 +43,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _read_fleet(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://fleet.rancher.io/ref-fleet-yaml"""
+    """Yield the install of a Fleet file (https://fleet.rancher.io/ref-fleet-yaml)."""
     helm = root.get("helm")
     if helm is None or not is_controller(text_of(helm.get("chart"))):
         return
@@ -58,7 +58,7 @@ def _read_fleet(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]
 
 
 def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://docs.k3s.io/helm"""
+    """Yield the install of a HelmChart of k3s (https://docs.k3s.io/helm)."""
     spec = root.get("spec")
     if spec is None or not is_controller(text_of(spec.get("chart"))):
         return
@@ -77,7 +77,7 @@ def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -
 
 
 def _read_release(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://github.com/crossplane-contrib/provider-helm"""
+    """Yield the install of a Release of Crossplane (https://github.com/crossplane-contrib/provider-helm)."""
     given = root.find("spec", "forProvider")
     chart = given.get("chart") if given is not None else None
     if given is None or chart is None or not is_controller(text_of(chart.get("name")) or text_of(chart.get("url"))):

@@ -49,7 +49,7 @@ def _find_tilt(source: Source) -> Iterator[ControllerInstall]:
 
 
 def _read_skaffold(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://skaffold.dev/docs/references/yaml/"""
+    """Yield the installs of a file of Skaffold (https://skaffold.dev/docs/references/yaml/)."""
     for part in (root, *items_of(root.get("profiles"))):
         for section in ("deploy", "manifests"):
             releases = part.find(section, "helm", "releases")
@@ -64,7 +64,9 @@ def _read_skaffold(root: Node, tree: RepositoryTree) -> Iterator[ControllerInsta
 
 
 def _read_pulumi(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/"""
+    """Yield the install of a resource of Pulumi
+    (https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/).
+    """
     resources = root.get("resources")
     for entry in resources.entries if resources is not None else ():
         properties = entry.value.get("properties")
@@ -94,7 +96,9 @@ def _read_tasks(node: Node, tree: RepositoryTree, depth: int = 0) -> Iterator[Co
 
 
 def _read_helm_deploy(inputs: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/helm-deploy-v1"""
+    """Yield the install of a task of Azure Pipelines
+    (https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/helm-deploy-v1).
+    """
     chart = text_of(inputs.get("chartName"))
     if text_of(inputs.get("command")) not in ("install", "upgrade") or not is_controller(chart):
         return
@@ -109,7 +113,9 @@ def _read_helm_deploy(inputs: Node, tree: RepositoryTree) -> Iterator[Controller
 
 
 def _read_ansible(task: Node, tree: RepositoryTree) -> ControllerInstall:
-    """https://docs.ansible.com/ansible/latest/collections/kubernetes/core/helm_module.html"""
+    """Return the install of a task of Ansible
+    (https://docs.ansible.com/ansible/latest/collections/kubernetes/core/helm_module.html).
+    """
     layers = list(merge_values(task.get("release_values") or task.get("values"), tree))
     for item in items_of(task.get("set_values")):
         name, equals, value = text_of(item.get("value")).partition("=")

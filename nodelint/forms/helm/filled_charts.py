@@ -139,7 +139,7 @@ def _fill(
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
-    """The sources whose releases no overlay takes in."""
+    """Return the sources whose releases no overlay takes in."""
     from nodelint.forms.helm.overlay_releases import may_hold_releases
 
     taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}

@@ -1,4 +1,4 @@
-"""Templates of charts that take the API and kind of their objects from values, and so do not name Karpenter."""
+"""Chart templates whose apiVersion and kind come from values, so that they do not contain Karpenter's name."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _BY_IMAGE = "the controller's image"
 
 
 def evidence(source: Source) -> Iterator[Evidence]:
-    """What the documents of a source state."""
+    """Yield what the documents of a source state."""
     for root in roots(source):
         for node, version, about_crds, by in _stated(root):
             elsewhere = node.source is not source  # the default of a chart, which other values override

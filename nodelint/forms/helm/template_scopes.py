@@ -98,13 +98,13 @@ class Scopes:
         self._walk_parts(parts)
 
     def within(self, start: int, end: int) -> list[Branched]:
-        """The regions that hold some characters, outermost first."""
+        """Return the regions that hold some characters, outermost first."""
         if self._nested is None:
             self._nested = _Nested(self.regions)
         return self._nested.around(start, end)
 
     def used_within(self, start: int, end: int) -> list[FieldUse]:
-        """The uses whose code begins between two places."""
+        """Return the uses whose code begins between two places."""
         if self._starts is None:
             self.uses.sort(key=lambda use: use.code.start)
             self._starts = [use.code.start for use in self.uses]

@@ -56,7 +56,7 @@ class Templates:
         return self._read_once("scopes", source, _scopes)
 
     def _read_once(self, what: str, source: SourceText, read: Callable[[str], _T]) -> _T:
-        """What a reader makes of a text: every object of a file asks for the same."""
+        """Return what a reader makes of a text. It is kept, for every object of a file asks for it."""
         place = what, id(source)
         if place not in self._by_text:
             self._by_text[place] = read(source.text)
@@ -118,7 +118,7 @@ class Templates:
         return self._read_once("guarded", source, guarded)
 
     def default_of(self, field: str) -> str | None:
-        """What holds where a truth value is left out, if that is not what `false` means."""
+        """Return the value that holds where a boolean field is left out, if it is not `false`; else None."""
         from nodelint.data import table
 
         meaning: str | None = table("templates")["false_differs"].get(field)

@@ -60,7 +60,7 @@ def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why helm loads no chart with this Chart.yaml."""
+    """Return why helm loads no chart with this Chart.yaml."""
     lacking = _find_lacking(roots)
     return SyntaxProblem(0, f"the chart has no `{lacking}`") if lacking is not None else None
 

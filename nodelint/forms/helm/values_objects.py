@@ -1,4 +1,4 @@
-"""NodePools and EC2NodeClasses in the values of a chart, where no template shows what becomes of them.
+"""NodePools and EC2NodeClasses in the values of a chart whose templates are not known.
 
 A mapping whose `requirements` are Karpenter's, or that lists selector terms of a class, is a pool or a class to
 whatever chart it is for: lists and the names of fields are those of `spec`. What the chart adds is not known.

@@ -62,9 +62,9 @@ def vendored_files(template: Source) -> list[str]:
 
 
 def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
-    """The values of a vendored chart: its own, those that the chart around has for it, and what is global.
+    """Return the values of a vendored chart: its own, those that the parent chart has for it, and global ones.
 
-    None where the chart around has none for it: its own are then for whoever makes that chart.
+    None where the parent chart has none: the chart's own values are then for the chart's author.
     """
     over = around.get(name) if around is not None else None
     entry = around.entry("global") if around is not None else None

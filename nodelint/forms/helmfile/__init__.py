@@ -28,7 +28,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by a helmfile."""
+    """Return the installations of Karpenter's controller by a helmfile."""
     from nodelint.forms.helmfile import controller
 
     return controller.find_installs(source, files)
@@ -42,7 +42,7 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The charts that releases install."""
+    """Return the charts that releases install."""
     if not any("helmfile" in path for path in files.paths):
         return iter(())
     from nodelint.forms.helmfile import charts

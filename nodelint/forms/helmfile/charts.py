@@ -62,7 +62,7 @@ _DECIDING = ("condition", "namespace", "kubeContext", "strategicMergePatches", "
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The charts that releases of helmfiles install."""
+    """Yield the charts that releases of helmfiles install."""
     for path in files.paths:
         source = files.read(path) if HELMFILE.search(path.replace(os.sep, "/")) else None
         for root in nodes_of(source) if source is not None and not source.may_be_template else ():

@@ -13,7 +13,7 @@ from nodelint.text.missing import items_of, text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by the releases of a helmfile."""
+    """Yield the installations by the releases of a helmfile."""
     tree = files.tree(source) if HELMFILE.search(source.path) else None
     around = os.path.dirname(os.path.abspath(source.path))
     for root in files.roots(source) if tree is not None else ():

@@ -84,7 +84,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by a kustomization."""
+    """Return the installations of Karpenter's controller by a kustomization."""
     from nodelint.forms.kustomize import controller
 
     return controller.find_installs(source, files)

@@ -82,7 +82,7 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
 
 
 def make_outcome(overlay: Overlay) -> Outcome:
-    """What an overlay comes to, or why it is not built."""
+    """Return the built text of an overlay, or the gap that says why it is not built."""
     files, folder = overlay.files, overlay.folder
     shown = show_folder(folder)
     try:

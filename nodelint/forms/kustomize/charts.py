@@ -32,7 +32,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:
-    """What an entry of `helmCharts` gives to its chart, the weakest first."""
+    """Return the values that an entry of `helmCharts` gives to its chart, the weakest first."""
     own, inline = chart.get("valuesFile"), chart.get("valuesInline")
     more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
     base = tree.read_named(around, own) if own is not None else None

@@ -77,18 +77,18 @@ class Kustomization:
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
     def items(self, field: str) -> list[YamlTree]:
-        """The items of a field that is a list."""
+        """Return the items of a field that is a list."""
         value = self.value.get(field)
         return value.items if value is not None else []
 
     def texts(self, field: str) -> Iterator[tuple[str, Node | None]]:
-        """The texts of a list, with their places."""
+        """Yield the texts of a list, with their places."""
         for item in self.items(field):
             if isinstance(item.value, str):
                 yield item.value, item.at
 
     def pairs(self, field: str) -> YamlTree | None:
-        """A mapping of texts, such as labels. Raises `BuildError` where a value is none."""
+        """Return a mapping of texts, such as labels. Raise `BuildError` where a value is no text."""
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:
@@ -97,7 +97,7 @@ class Kustomization:
         yield from self.texts("bases")
 
     def unbuilt(self) -> Iterator[tuple[Node | None, str]]:
-        """What it brings that is not built, and what that is."""
+        """Yield the settings that are not built, each with what it is."""
         for field, what in _ADDS.items():
             if self.items(field):
                 yield self._key(field), what
@@ -122,7 +122,7 @@ def check_texts(value: YamlTree | None) -> YamlTree | None:
     """A mapping that holds texts and nothing else. Raises `BuildError`."""
     for name, field in value.fields.items() if value is not None else ():
         if not isinstance(field.value.value, str):
-            raise BuildError(field.value.at, f"`{name}` has to be a text; put it in quotes")
+            raise BuildError(field.value.at, f"`{name}` must be a text; put it in quotes")
     return value
 
 
@@ -160,5 +160,5 @@ def _find_wrong_type(name: str, value: YamlTree) -> BuildError | None:
     wanted = "sequence" if name in _LISTS else "mapping" if name in _MAPPINGS else "scalar"
     if value.kind != wanted or (wanted == "scalar" and not isinstance(value.value, str)):
         what = {"sequence": "a list", "mapping": "a mapping", "scalar": "a text"}[wanted]
-        return BuildError(value.at, f"`{name}` has to be {what}")
+        return BuildError(value.at, f"`{name}` must be {what}")
     return None

@@ -52,7 +52,7 @@ class Files:
         return path in self._folders or gate.is_folder(path)
 
     def find_kustomization(self, folder: str) -> str | None:
-        """The path of the kustomization of a folder; None where it has none, or more than one."""
+        """Return the path of the kustomization of a folder. None where it has none, or more than one."""
         found = [path for name in KUSTOMIZATIONS if self.is_file(path := os.path.join(folder, name))]
         return found[0] if len(found) == 1 else None
 
@@ -192,7 +192,7 @@ class PatchText:
         return found
 
     def read_json(self) -> YamlTree | None:
-        """The first document as JSON."""
+        """Return the first document as JSON."""
         return read_json(self.roots[0][0], self.within) if self.roots else None
 
 

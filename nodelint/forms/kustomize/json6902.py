@@ -92,7 +92,7 @@ def _test(target: YamlTree, operation: Operation) -> None:
 
 
 def _count_copied(target: YamlTree, operation: Operation) -> int:
-    """How many values an operation makes once more."""
+    """Return how many values an operation makes once more."""
     value = _look_up(target, operation.source, operation.at) if "/" in operation.source else None
     return sum(1 for _ in value.walk()) if value is not None else 0
 

@@ -92,7 +92,7 @@ def _called_patch(folder: str, name: str) -> bool:
 
 @cache
 def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
-    """What the kustomizations of a folder and of those above it name, up to the top of the repository."""
+    """Return what the kustomizations of a folder and of those above it name, up to the top of the repository."""
     named = _read_kustomization(folder)
     here = () if named is None else (named,)
     parent = os.path.dirname(folder)
@@ -102,7 +102,7 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _read_kustomization(folder: str) -> _Named | None:
-    """What the kustomization of a folder names; None where there is none."""
+    """Return what the kustomization of a folder names. None where the folder has none."""
     text = _text(folder)
     if text is None:
         return None

@@ -218,7 +218,7 @@ class Overlay(OverlayRun):
         patches.apply_json(self, resources, entry, keeps_id=False)
 
     def _read_settings(self, kustomization: Kustomization) -> None:
-        """What `configurations` say of names that refer to objects; anything else in them is not read."""
+        """Read what `configurations` say of fields that refer to objects by name. Other settings are not read."""
         for path, at in kustomization.texts("configurations"):
             full = self.resolve(kustomization, path, at)
             if not self.files.is_file(full):

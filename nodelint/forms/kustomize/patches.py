@@ -33,7 +33,7 @@ class Patch(NamedTuple):
 
 
 def read_patches(run: OverlayRun, kustomization: Kustomization) -> Iterator[Patch]:
-    """The entries of `patches`. Raises `BuildError`, OSError."""
+    """Yield the entries of `patches`. Raise `BuildError`, OSError."""
     for item in kustomization.items("patches"):
         yield _read_entry(run, kustomization, item)
 
@@ -65,7 +65,7 @@ def _is_true(options: YamlTree | None, name: str) -> bool:
 
 
 def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at: Node) -> PatchText:
-    """The file of a patch. Raises `BuildError`, OSError."""
+    """Return the file of a patch. Raise `BuildError`, OSError."""
     full = run.resolve(kustomization, path, at)
     if not run.files.is_file(full):
         raise BuildError(at, f"there is no file `{path}`")
@@ -124,7 +124,7 @@ def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_i
     """A JSON6902 patch on all that its target selects. Raises `BuildError`."""
     text = patch.text
     if (start := _first_character(text)) == "[" and not _is_json_text(text):
-        raise BuildError(patch.at, f"what begins with `{start}` has to be JSON")
+        raise BuildError(patch.at, f"what begins with `{start}` must be JSON")
     value = text.read_json()
     if value is None:
         raise BuildError(patch.at, "the patch is empty")
@@ -155,7 +155,7 @@ def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Re
 
 
 def describe_target(target: Selector) -> str:
-    """What a target asks for, in words."""
+    """Return what a target asks for, in words."""
     return ", ".join(f"{name} `{text}`" for name, text in zip(Selector._fields, target, strict=True) if text)
 
 

@@ -87,11 +87,11 @@ class Resource:
 
     @property
     def id(self) -> Id:
-        """What it is now."""
+        """Return the kind, name and namespace of the object as they are now."""
         return read_id(self.value)
 
     def ids(self) -> list[Id]:
-        """What it was, the oldest first, and what it is."""
+        """Return the former ids of the object, the oldest first, and its id now."""
         now = self.id
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
@@ -127,7 +127,7 @@ def split_version(api_version: str) -> tuple[str, str]:
 
 
 def read_id(value: YamlTree) -> Id:
-    """Which object a value is."""
+    """Return the kind, name and namespace of an object."""
     group, version = split_version(value.text("apiVersion"))
     kind = value.text("kind")
     name = value.get("metadata", "name")
@@ -183,7 +183,7 @@ class Selector(NamedTuple):
 
 
 def read_selector(value: YamlTree | None) -> Selector:
-    """The target of a patch in a kustomization."""
+    """Return the target of a patch in a kustomization."""
     if value is None:
         return Selector()
     names = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")

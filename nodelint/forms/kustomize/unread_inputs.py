@@ -30,7 +30,7 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
 
 
 def _says_something(root: Node | None) -> bool:
-    """Whether a kustomization is more than its own kind; without that kustomize stops."""
+    """Whether a kustomization has more than its kind. kustomize stops at one that has not."""
     if root is None or root.kind != "mapping":
         return root is not None and root.value is not None
     values = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
@@ -44,7 +44,7 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
         for field in ("resources", "bases", "components"):
             named = root.get(field)
             if named is not None and isinstance(named.value, str):
-                return SyntaxProblem(named.start, f"`{field}` has to be a list")
+                return SyntaxProblem(named.start, f"`{field}` must be a list")
             for item in named.items if named is not None else ():
                 path = item.value if isinstance(item.value, str) else ""
                 if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):

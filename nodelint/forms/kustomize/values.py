@@ -86,7 +86,7 @@ class YamlTree:
             setattr(self, name, getattr(other, name))
 
     def plain(self) -> object:
-        """The value as JSON has it."""
+        """Return the value as JSON has it."""
         if self.kind == "mapping":
             return {name: field.value.plain() for name, field in self.fields.items()}
         if self.kind == "sequence":
@@ -103,7 +103,7 @@ class YamlTree:
         return other
 
     def walk(self) -> Iterator[YamlTree]:
-        """The value and all below it."""
+        """Yield the value and all below it."""
         pending = [self]
         while pending:
             value = pending.pop()

@@ -1,1 +1,1 @@
-"""What several forms share: texts with values filled in, and helpers over values."""
+"""Code that several forms share: rendered texts and helpers for values."""

@@ -31,7 +31,9 @@ def make_install(
 
 
 def place_of(node: Node) -> Span:
-    """Where an installation is pointed to: the kind of an object, the name of a chart, else all of it."""
+    """Return where a finding about an installation points: the kind of an object, the name of a chart, else all of
+    it.
+    """
     named = node.get("kind") or node.get("chart") or node.get("name") or node
     return Span(named.source, named.start, named.end)
 
@@ -68,7 +70,7 @@ class ControllerFiles:
         return self._kept[name]  # type: ignore[return-value]
 
     def tree(self, source: SourceText) -> RepositoryTree | None:
-        """The repository of a file."""
+        """Return the repository of a file."""
         return RepositoryTree.around(source, self._by_path, self._top)
 
     @cached_property

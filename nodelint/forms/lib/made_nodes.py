@@ -1,4 +1,4 @@
-"""Nodes that are worked out, each at the place of the node that it comes from."""
+"""Computed nodes, each with the place of the node that it comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates with values filled in, and where each character of the result is from, so that findings are led back."""
+"""Rendered templates, with the origin of each character, so that findings point to the files."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class Back:
         return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
-        """Whether the files come to a text of the same values, once they are edited: told by who fills it in."""
+        """Whether edited files render to a text of the same values, as the form that fills the text in says."""
         return False
 
     def _own(self, edit: Edit) -> Edit | None:

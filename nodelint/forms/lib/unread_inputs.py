@@ -70,7 +70,7 @@ class UnreadInputs:
 
 
 def whole_text(source: Source) -> InputText:
-    """A whole file as an input."""
+    """Return a whole file as an input."""
     return InputText(os.path.basename(source.path), source.text, Span(source, 0, 0))
 
 

@@ -113,7 +113,7 @@ def render(run: FormRun) -> None:
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """The releases of charts by `helm_release`."""
+    """Return the releases of charts by `helm_release`."""
     from nodelint.forms.terraform.chart_releases import find_terraform_releases
 
     return find_terraform_releases(charts, sources)
@@ -145,7 +145,7 @@ def list_inputs(
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Why a file cannot be read."""
+    """Return why a file cannot be read."""
     from nodelint.forms.terraform.hclcheck import find_hcl_problem
     from nodelint.text.syntax_errors import SyntaxProblem
 

@@ -84,7 +84,7 @@ def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
 
 
 def _place_values(file: TerraformFile, block: TerraformBlock) -> Span:
-    """Where a release states values: those of its own attribute, else all that it sets."""
+    """Return where a release states values: its own attribute, else the whole block."""
     values = file.attributes(block).get("values")
     start, end = (block.start, block.end) if values is None else (values.start, values.end)
     return Span(file.source, start, end)
@@ -179,7 +179,7 @@ def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
 
 
 def _read_value(value: Node) -> Node | None:
-    """The values that a text is."""
+    """Return the values that a text is."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
     if not isinstance(value.value, str) or value.source.text != value.value:
@@ -188,7 +188,7 @@ def _read_value(value: Node) -> Node | None:
 
 
 def _read_pieces(value: TextNode) -> Node | None:
-    """The values of a text that was put together; each stands where its piece does."""
+    """Return the values of a text that was put together. Each value stands where its piece does."""
     text = "".join(piece for piece, _ in value.pieces)
     source = Source(value.source.path, text)
     shown = mask(text, hcl=True)[0] if holds_code(text) else text

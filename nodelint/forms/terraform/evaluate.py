@@ -95,7 +95,7 @@ class ExpressionEvaluator:
         self.budget = budget
 
     def value(self, expression: HclExpression) -> Node:
-        """What an expression comes to. Raises `BudgetSpent`."""
+        """Return what an expression comes to. Raise `BudgetSpent`."""
         try:
             return self.strict(expression)
         except EvaluationFailure:
@@ -106,7 +106,7 @@ class ExpressionEvaluator:
         return Node(self.scope.source, expression.start, expression.end, "scalar", "plain", UNKNOWN)
 
     def part(self, expression: HclExpression) -> Node:
-        """What a part of a list or object comes to: where it fails, the rest is known all the same."""
+        """Return the value of a part of a list or an object. Where it fails, the other parts are still known."""
         return self.strict(expression) if self.budget.attempts else self.value(expression)
 
     def strict(self, expression: HclExpression) -> Node:
@@ -371,7 +371,7 @@ def size_made(name: str, args: list[Node]) -> int:
 
 
 def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
-    """What an operator makes of values. Raises `EvaluationFailure`."""
+    """Return what an operator makes of values. Raise `EvaluationFailure`."""
     if sign in ("==", "!="):
         if not all(map(is_known, operands)):
             return at
@@ -391,7 +391,7 @@ def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:
-    """What an operation of numbers comes to."""
+    """Return what an operation of numbers comes to."""
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers
@@ -411,7 +411,9 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
 
 
 def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
-    """What two numbers come to in decimals; not known where these do not end, or are more than a float holds."""
+    """Return the result of a calculation in decimals. It is not known where it has no end, or is more than a float
+    holds.
+    """
     if isinstance(left, int) and isinstance(right, int) and sign in ("+", "-", "*"):
         return {"+": left + right, "-": left - right, "*": left * right}[sign]
     from fractions import Fraction

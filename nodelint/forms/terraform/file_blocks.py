@@ -29,7 +29,7 @@ class TerraformBlock(NamedTuple):
 
 
 def blocks_of(words: Text) -> Iterator[TerraformBlock]:
-    """The outermost blocks of a file."""
+    """Yield the outermost blocks of a file."""
     tokens = words.tokens
     index = 0
     while index < len(tokens):
@@ -124,5 +124,5 @@ class TerraformFile:
                     yield block, given, outer
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """What a block itself sets."""
+        """Return what a block itself sets."""
         return {attribute.name: attribute.value for attribute in self.every_attribute(block) if not attribute.depth}

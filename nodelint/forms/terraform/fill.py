@@ -51,7 +51,7 @@ class FillWriter:
         self.at = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
-        """Raises `BudgetSpent`."""
+        """Add a piece of text, with the code or the value that it comes from. Raise `BudgetSpent`."""
         if text:
             self.budget.spend(0, len(text))
             last = self.segments[-1] if self.segments else None
@@ -85,11 +85,11 @@ class FillWriter:
             self.add(text if shown else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
-        """A part of the file as code."""
+        """Return a part of the file as code."""
         return Code(start, end, start, end, self.source.text[start:end])
 
     def filled(self) -> Filled:
-        """What was written."""
+        """Return what was written."""
         given = sum(segment.node is not None for segment in self.segments)
         return Filled("".join(self.out), tuple(self.segments), given, 0)
 
@@ -293,13 +293,13 @@ def _take_only_code(expression: HclExpression) -> HclExpression:
 
 
 def _unknown_text(node: Node) -> str:
-    """How a value that is not known stands in an object: as it is written, where that is a name."""
+    """Return how an unknown value is shown in an object: as it is written, where that is a name."""
     text = node.text if node.end - node.start < 200 else ""
     return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
 
 
 def _unknown_json(node: Node) -> str:
-    """How a value that is not known stands in an object of JSON."""
+    """Return how an unknown value is shown in an object of JSON."""
     return f'"${{{_unknown_text(node)}}}"'
 
 
@@ -365,7 +365,7 @@ def _note_instances(at: Node, number: int) -> None:
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
-    """Why a block has no instance, and where that is written; empty where it has one, or that is not known."""
+    """Return why a block has no instance, and where that is written. Empty where it has one, or that is not known."""
     for name, nothing in (("for_each", "empty"), ("count", "0")):
         written = outer.get(name)
         if written is None:

@@ -138,12 +138,12 @@ class Text:
         return list(found.values())
 
     def object(self, source: SourceText, found: HclManifest) -> Node:
-        """The node of a manifest. Raises `HclError`."""
+        """Return the node of a manifest. Raise `HclError`."""
         node, _ = HclReader(source, self.tokens).object(found.at, 0)
         return node
 
     def end_of(self, index: int) -> int:
-        """Where what the bracket at `index` opens is closed; the end of the text where it is not."""
+        """Return where the bracket at `index` is closed; the end of the text where it is not."""
         behind = _behind(self.tokens, index)
         return len(self.text) if behind is None else self.tokens[behind - 1].end
 
@@ -284,7 +284,9 @@ class HclReader:
         return self.node(index, last), last + 2
 
     def value(self, index: int, enders: tuple[str, ...], depth: int) -> tuple[Node, int]:
-        """A value and the index behind it: of `enders` or line breaks before one."""
+        """Return the value that begins at an index, and the index behind it. It ends at one of `enders`, or at a line
+        break before one.
+        """
         begin = index
         kind = self.kind(index)
         found: tuple[Node, int] | None = None

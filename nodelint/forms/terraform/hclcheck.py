@@ -82,7 +82,7 @@ class _ExpressionChecker:
         return self.tokens[self.at].start if self.peek() != "end" else self.end
 
     def describe_next(self) -> str:
-        """What stands here, for a message."""
+        """Return what stands here, for a message."""
         kind = self.peek()
         if kind in ("nl", "end"):
             return "the end of the line" if kind == "nl" else "the end" if self.end == len(self.text) else "`}`"
@@ -223,7 +223,7 @@ class _ExpressionChecker:
         self.at += 1
 
     def lacking(self, opened: Token, expected: str) -> str:
-        """What is expected within brackets, and which ones where these begin on a line above."""
+        """Return what is expected within brackets, and which brackets where they open on a line above."""
         line = self.text.count("\n", 0, opened.start) + 1
         is_above = "\n" in self.text[opened.start : self.place()]
         around = f" of the `{opened.kind}` in line {line}" if is_above else ""

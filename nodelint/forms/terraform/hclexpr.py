@@ -78,7 +78,7 @@ class ExpressionReader:
         return self.text[token.start : token.end]
 
     def expression(self, depth: int) -> HclExpression:
-        """The expression that begins here. Raises `BadExpression`."""
+        """Return the expression that begins here. Raise `BadExpression`."""
         if depth > DEEPEST:
             raise BadExpression
         test = self.operation(depth, 0)
@@ -284,7 +284,7 @@ def quoted(text: str, token: Token, depth: int = 0) -> HclExpression:
 
 
 def heredoc_template(text: str, token: Token, heredoc: Heredoc, depth: int = 0) -> HclExpression:
-    """A heredoc as a template. Raises `BadExpression`."""
+    """Return a heredoc as a template. Raise `BadExpression`."""
     kind = "flush" if text.startswith("<<-", token.start) else "heredoc"
     pieces = read_template(text, heredoc.start, heredoc.end, depth, kind)
     return HclExpression("template", token.start, token.end, (kind, pieces))

@@ -360,7 +360,9 @@ class TerraformInputs:
     def _list_blocks(
         self, place: InputPlace, kind: str, names: tuple[str, str], attribute: str
     ) -> Iterator[InputPlace]:
-        """What a resource is set up with: the attribute that is asked for, if it is written; else all that counts."""
+        """Yield the attribute of a resource that is asked for, if it is written; else all that counts of the
+        resource.
+        """
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind != kind or block.names != names:

@@ -34,7 +34,7 @@ _OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
 
 
 def read_file(source: Source) -> TerraformFile:
-    """A file of a module, in either syntax."""
+    """Return a file of a module, in either syntax."""
     if not source.path.endswith(JSON_ENDS):
         parsed = parse_text(source.text)
         return TerraformFile(source, parsed.words, parsed.blocks, parsed.attributes)

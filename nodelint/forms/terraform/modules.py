@@ -136,7 +136,7 @@ class ModuleFiles:
         return self._listed[folder]
 
     def files(self, folder: str) -> list[TerraformFile]:
-        """The files of a module."""
+        """Return the files of a module."""
         found = (self.file(path) for path in self._list(folder)[1])
         return [file for file in found if file is not None]
 

@@ -112,7 +112,7 @@ def unknown(at: Node) -> Node:
 
 
 def empty_default(default: Node) -> EmptyDefault:
-    """What is not known in the place of a default that is there to be replaced."""
+    """Return an unknown value in the place of a default that is meant to be replaced."""
     made = EmptyDefault(default.source, default.start, default.end, "scalar", "plain", UNKNOWN)
     made.default = default
     return made
@@ -133,7 +133,7 @@ def text_of(value: Scalar) -> str:
 
 
 def _decimal(value: float) -> str:
-    """A number without an exponent."""
+    """Return a number without an exponent."""
     text = repr(value).removesuffix(".0")
     if "e" not in text:
         return text
@@ -167,7 +167,7 @@ def sorted_entries(node: Node) -> list[MappingEntry]:
 
 
 def key_node(entry: MappingEntry) -> Node:
-    """The key of an entry as a text."""
+    """Return the key of an entry as a text."""
     return entry.key if entry.key.value == entry.name else scalar(entry.key, entry.name)
 
 

@@ -74,7 +74,7 @@ def _explain_unused(path: str, modules: Modules) -> str | None:
 
 
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
-    """The resource around a place."""
+    """Return the resource around a place."""
     for block in file.blocks:
         if block.kind == "resource" and len(block.names) == 2 and block.start <= offset < block.end:
             return block

@@ -104,7 +104,7 @@ def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output
 
 
 def _printed(piece: TemplatePiece, evaluator: ExpressionEvaluator) -> tuple[Sequence[TextPiece], bool] | None:
-    """What an interpolation prints; None where nothing of it is known."""
+    """Return what an interpolation prints. None where nothing of it is known."""
     if piece.expression is None:
         return None
     value = evaluator.part(piece.expression)

@@ -44,7 +44,7 @@ _ONE_TYPE = ("list", "set", "map")
 
 
 def type_of(node: Node) -> ValueType:
-    """The type of a value."""
+    """Return the type of a value."""
     if node.kind == "scalar":
         if isinstance(node, TextNode) or isinstance(node.value, str):
             return STRING

@@ -59,7 +59,9 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
 
 
 def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:
-    """What a block says of a chart: the innermost object that names it, else all that the block sets."""
+    """Return the expressions of a block that concern a chart: the innermost object that names the chart, else all
+    that the block sets.
+    """
     text = file.source.text
     for value in file.attributes(block).values():
         around = None

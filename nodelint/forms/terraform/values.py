@@ -93,7 +93,7 @@ class TerraformModule:
         return self._values[word, name]
 
     def _resource(self, kind: str, name: str) -> Node | None:
-        """What a resource says of itself that makes a manifest."""
+        """Return the manifest that a resource makes. None where it makes none."""
         for file in self.modules.files(self.folder):
             for block in file.blocks:
                 if block.kind == "resource" and block.names == (kind, name):
@@ -101,7 +101,7 @@ class TerraformModule:
         return None
 
     def _output(self, path: str) -> Node | None:
-        """What a module of the repository gives back that is called once."""
+        """Return the value of a module's output, by a path such as `network.subnets`. None where it is not known."""
         call, _, name = path.partition(".")
         if not name:
             return None
@@ -137,7 +137,7 @@ class TerraformModule:
 
     @property
     def declared(self) -> Iterator[tuple[str, str]]:
-        """Return the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
+        """Yield the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
         yield from self._declared()
         yield from (("var", block.names[0]) for block in self._variable_blocks())
 
@@ -186,7 +186,9 @@ class TerraformModule:
         return converted(value, kind, self.evaluator(file.source))
 
     def _given_value(self, name: str) -> Node | None:
-        """What the caller gives, or the files of variables; the file that is named beside them comes last."""
+        """Return the value of a variable from the caller, else from files of variables: the one named for this run
+        first.
+        """
         if self.given is not None:
             return self.given.get(name)
         own = self.modules.variables_of(self.own).get(name) if self.own is not None else None
@@ -201,7 +203,7 @@ class TerraformModule:
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """What a function gives. Raises `EvaluationFailure` and `BudgetSpent`."""
+        """Return what a function gives. Raise `EvaluationFailure` and `BudgetSpent`."""
         if name == "fileset":
             return self._file_set(args, at)
         if name not in ("file", "templatefile"):
@@ -243,7 +245,9 @@ class TerraformModule:
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
-        """What works out a template that the module fills in: it knows the names that it is given, and no others."""
+        """Return an evaluator for a template that the module fills in. It knows the names that are passed, and no
+        others.
+        """
         return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
@@ -316,7 +320,7 @@ class Modules(ModuleFiles):
         return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
-        """What a file of variables gives."""
+        """Return what a file of variables gives."""
         if source.path not in self._given:
             self._given[source.path] = dict(read_variables(source, self.budget))
         return self._given[source.path]
@@ -328,7 +332,7 @@ class Modules(ModuleFiles):
             yield from self._instances(file, block, given, folder, depth)
 
     def list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        """The blocks that call a module."""
+        """Yield the blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)
             for called, file, block in self.local_calls(path) if around != folder else ():
@@ -387,7 +391,7 @@ class Modules(ModuleFiles):
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
-    """Return the calls of a module without those that give it the very values that another one does.
+    """Yield the calls of a module without those that give it the very values that another one does.
 
     Modules that call each other several times have as many ways down to the last as the product of these numbers.
     Once too many are alike, the rest is passed on as it is: `_MOST_CALLS` then ends it.

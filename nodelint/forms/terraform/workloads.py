@@ -124,7 +124,7 @@ class _BlockReader(HclReader):
         return made, index + 1
 
     def word(self, index: int) -> str:
-        """The text of a word."""
+        """Return the text of a word."""
         return self.text[self.tokens[index].start : self.tokens[index].end] if index < len(self.tokens) else ""
 
     def _enter_block(self, made: Node, word: str, key: Node, value: Node, around: str) -> None:

@@ -223,7 +223,7 @@ def _lines(
 
 
 def _form(node: Node) -> AttributeForm:
-    """How the nearest object writes its keys."""
+    """Return how the nearest object writes its keys."""
     at: Node | None = node
     while at is not None:
         if at.kind == "mapping" and at.entries:

@@ -1,4 +1,4 @@
-"""What only Karpenter's controller checks, after the API server has taken an object.
+"""Checks of Karpenter's controller, after the API server has accepted an object.
 
 The facts are those of the Karpenter core that the AWS provider 1.0.0 to 1.14.1 is built with: its
 `RuntimeValidate` of a NodePool, the restricted labels, how budgets and limits are read, and how JSON becomes
@@ -29,13 +29,15 @@ __all__ = [
     "check",
     "every_type_has",
     "find_launch_blocker",
+    "find_pool_blocker",
     "label_value_fault",
     "lifetime",
     "seconds",
 ]
 
 _NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
-_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it: none of it is used"
+_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole "
+"overlay"
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
@@ -75,6 +77,17 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
             return problem
+    return None
+
+
+def find_pool_blocker(
+    pool: NodePool, node_class: EC2NodeClass | None, release: Version
+) -> tuple[Object, ControllerProblem] | None:
+    """Return the pool or class with which nothing is launched as it is written, and why. None if it is neither."""
+    for obj in (pool, node_class):
+        problem = find_launch_blocker(obj, release) if obj is not None else None
+        if obj is not None and problem is not None:
+            return obj, problem
     return None
 
 
@@ -123,7 +136,9 @@ def _template_label(label: Label, release: Version) -> Iterator[ControllerProble
         yield _refused(label.key_node, f"the label key `{short(key)}` {fault}", "label-key")
     elif key == _NODE_CLASS_LABEL and release >= Version(1, 1, 0):
         yield _refused(
-            label.key_node, f"the label `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
+            label.key_node,
+            f"the label `{key}` belongs to Karpenter: it sets the label from nodeClassRef",
+            "restricted-label",
         )
     # Of a requirement the key is normalised before it is judged, of a label it is not.
     elif release < Version(1, 9, 0) and normalize(key) != key and key.partition("/")[0].endswith("kubernetes.io"):
@@ -179,7 +194,9 @@ def _requirement(line: RequirementLine, release: Version) -> Iterator[Controller
             yield _refused(line.key_node, f"the key `{short(key, 30)}` {fault}", "label-key")
         if key == _NODE_CLASS_LABEL and release >= Version(1, 1, 0):
             yield _refused(
-                line.key_node, f"the key `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
+                line.key_node,
+                f"the key `{key}` belongs to Karpenter: it sets the label from nodeClassRef",
+                "restricted-label",
             )
         yield from _known_values(line, key, release)
     for value in line.values:

@@ -88,7 +88,9 @@ def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerP
     servers = kubelet.get("clusterDNS")
     if servers is not None and servers.kind == "sequence" and len(servers.items) > 1:
         message = f"nodes of family {family} take one address in `clusterDNS`, not {len(servers.items)}"
-        yield ControllerProblem(servers, message, "kubelet-family", "warning", "only the first one is passed on")
+        yield ControllerProblem(
+            servers, message, "kubelet-family", "warning", "Karpenter passes only the first one to the node"
+        )
 
 
 def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
@@ -101,7 +103,11 @@ def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
         if isinstance(server.value, str) and not _is_address(server.value):
             message = f"`{short(server.value, 40)}` in `clusterDNS` is not an IP address"
             yield ControllerProblem(
-                server, message, "kubelet-address", "warning", "the kubelet drops it: pods have one name server less"
+                server,
+                message,
+                "kubelet-address",
+                "warning",
+                "the kubelet ignores it: pods have one name server fewer",
             )
 
 

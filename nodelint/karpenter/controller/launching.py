@@ -1,4 +1,4 @@
-"""What the controller makes of an EC2NodeClass that the API server has taken, and what EC2 refuses then.
+"""Checks of the controller and of EC2 for an EC2NodeClass that the API server accepts.
 
 The facts are those of the AWS provider 1.0.0 to 1.14.1 (selector terms become filters of Describe calls,
 block devices and user data become a launch template) and of the EC2 API reference (`EbsBlockDevice`, user

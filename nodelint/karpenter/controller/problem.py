@@ -1,4 +1,4 @@
-"""What the controller would say of an object that the API server has taken."""
+"""A problem that the controller reports for an object that the API server accepts."""
 
 from __future__ import annotations
 

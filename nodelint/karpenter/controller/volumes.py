@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_NO_TEMPLATE = "the controller reads the field without a check, and stops there"
+_NO_TEMPLATE = "the controller reads the field without a check and crashes"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
 _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
@@ -57,7 +57,7 @@ def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[Co
         return
     least = facts.get("snapshotGiB", 0)
     if ceil(size) < least:
-        message = f"no volume of `{short(str(node.value))}` is made of the image, whose snapshot has {least} GiB"
+        message = f"a volume of `{short(str(node.value))}` is too small for the image, whose snapshot has {least} GiB"
         yield _unlaunchable(node, message, "volume-snapshot")
 
 
@@ -69,7 +69,7 @@ def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
         node = mapping.get(field)
         if node is None or (node.kind == "scalar" and node.value is None):
             other = mapping.get("deviceName") or mapping.get("ebs") or mapping
-            message = f"a mapping without `{field}`: nothing is launched with this class"
+            message = f"the mapping has no `{field}`: Karpenter launches no node with this class"
             yield ControllerProblem(other if node is None else node, message, "mapping", "error", _NO_TEMPLATE)
 
 
@@ -83,10 +83,10 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
         return
     iops, throughput = ebs.key("iops"), ebs.key("throughput")
     if iops is not None and kind in _NO_IOPS:
-        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type", *_to_gp3(ebs))
+        yield _unlaunchable(iops, f"a `{kind}` volume does not accept iops", "volume-type", *_to_gp3(ebs))
     if throughput is not None and kind in ("gp2", "io1", "io2", "st1", "sc1", "standard"):
         yield _unlaunchable(
-            throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type", *_to_gp3(ebs)
+            throughput, f"a `{kind}` volume does not accept throughput: only gp3 does", "volume-type", *_to_gp3(ebs)
         )
     if iops is None and kind in ("io1", "io2") and not partial:
         yield _unlaunchable(

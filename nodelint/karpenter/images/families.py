@@ -32,7 +32,7 @@ def families(release: Version | None = None, kubernetes: KubernetesVersion | Non
 
 
 def family_title(family: str) -> str:
-    """`Amazon Linux 2023` for `al2023`."""
+    """Return `Amazon Linux 2023` for `al2023`."""
     title: str = alias_families()[family]["title"]
     return title
 

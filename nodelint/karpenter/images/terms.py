@@ -77,7 +77,7 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
     for arch in ("amd64", "arm64"):
         same = [image for image in images if image.arch == arch]
         if len({id(image.at) for image in same}) > 1:
-            yield same[1].at, f"several terms find {arch} images; the newest one is taken"
+            yield same[1].at, f"several terms find {arch} images: Karpenter uses the newest"
         elif same and len(same[0].variants) > 1 and same[0].family is None:
             variants = ", ".join(same[0].variants)
             yield same[0].at, f"the name fits {arch} images of several kinds ({variants}); the newest wins"
@@ -142,20 +142,20 @@ def _read(term: SelectorTerm) -> _Read:
         if not isinstance(value, str):
             return _Read(term, Image(node, None), (), f"the image's {key} is a placeholder", open=True)
         if key == "id":
-            reason = f"`{short(value, 48)}` does not tell its architecture"
+            reason = f"`{short(value, 48)}` does not show its architecture"
             return _Read(term, Image(node, None, id=value), (), reason)
         if key == "name":
             image, found = Image(node, None, name=value), name_matches(value)
-            reason = f"the image name `{short(value, 48)}` does not tell its architecture"
+            reason = f"the image name `{short(value, 48)}` does not show its architecture"
         else:
             image, found = Image(node, None, parameter=value), parameter_matches(value)
-            reason = f"the parameter `{short(value, 48)}` does not tell its image's architecture"
+            reason = f"the parameter `{short(value, 48)}` does not show the architecture of its image"
         images = tuple(_image_with_types(image, match) for match in found)
         # A placeholder beside the name asks for something that only AWS could narrow down.
         hidden = key == "name" and image_question(term) is None
         return _Read(term, image, images, None if images else reason, hidden)
     node = term.node.get("tags") or term.node
-    reason = "which images have these tags is known to AWS only"
+    reason = "only AWS knows which images have these tags"
     return _Read(term, Image(node, None), (), reason, open=image_question(term) is None)
 
 

@@ -137,7 +137,7 @@ __all__ = [
     "within",
 ]
 
-ENCLAVES = "which types support Nitro Enclaves is known to AWS only"
+ENCLAVES = "only AWS knows which types support Nitro Enclaves"
 
 _MALFORMED = "a requirement is not of the form that Karpenter reads"
 
@@ -200,7 +200,9 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
         reasons.append((_not_listed(supply.view), not_listed()))
-        reasons.append((_too_small(supply.view), "EKS Auto Mode launches types of 2 CPUs and more, from `medium` on"))
+        reasons.append(
+            (_too_small(supply.view), "EKS Auto Mode launches types with 2 or more CPUs, from `medium` on")
+        )
     unknown: list[Gap] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)

@@ -50,7 +50,7 @@ def lacking(
     kubelet = spec.get("kubelet")
     if kubelet is not None and kubelet.kind == "mapping":
         if _number(kubelet, "maxPods") == 0 and not static:
-            yield NoCapacity(view.all_types, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
+            yield NoCapacity(view.all_types, "maxPods 0 allows no pod", kubelet.get("maxPods"))
         yield from _without_cpu(kubelet, view)
     soft = family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
     yield from _without_memory(spec, kubelet, family, view, soft)

@@ -220,7 +220,7 @@ def _notes(
     zones: Mapping[str, str] | None,
     reserved: Sequence[_Reserved] | None,
 ) -> Iterator[tuple[Node, str]]:
-    """Yield what the numbers do not show."""
+    """Yield sentences about zones that the numbers do not show."""
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if terms is not None and reserved:
         yield from _about_reservations(terms, reserved, view)
@@ -238,10 +238,13 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
         if reserve.ending:
             yield (
                 terms,
-                f"the reservation {what} ends at {reserve.reservation.ends}: nothing is launched in it any more",
+                f"the reservation {what} ends at {reserve.reservation.ends}: Karpenter launches nothing more in it",
             )
         elif not reserve.reservation.free:
-            yield terms, f"the reservation {what} had no free instance: none is launched in it until one is free"
+            yield (
+                terms,
+                f"the reservation {what} had no free instance: Karpenter launches nothing in it until one is free",
+            )
 
 
 class _OfferedTypes(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
-_NO_BOOT = "Bottlerocket refuses all of the settings when the node starts, so that it does not join the cluster"
+_NO_BOOT = "Bottlerocket refuses all settings when the node starts, so the node does not join the cluster"
 _SCALARS = {"string": str, "integer": int, "boolean": bool}
 
 
@@ -36,7 +36,7 @@ def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[Us
         for path, kind in _mismatches(value, fact["type"]):
             start, end = find_key(text, ("settings", "kubernetes", key, *path))
             name = short(".".join((key, *path)), 50)
-            yield UserDataProblem(start, end, f"settings.kubernetes.{name} has to be {kind}", _NO_LAUNCH)
+            yield UserDataProblem(start, end, f"settings.kubernetes.{name} must be {kind}", _NO_LAUNCH)
     yield from _sysctl_faults(settings, text)
 
 
@@ -49,7 +49,7 @@ def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProb
     for path, kind in _mismatches(sysctl, "strings") if isinstance(sysctl, dict) else ():
         start, end = find_key(text, ("settings", "kernel", "sysctl", *path))
         name = short(".".join(path), 40)
-        yield UserDataProblem(start, end, f"settings.kernel.sysctl.{name} has to be {kind}", _NO_BOOT)
+        yield UserDataProblem(start, end, f"settings.kernel.sysctl.{name} must be {kind}", _NO_BOOT)
 
 
 def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
@@ -60,12 +60,12 @@ def _dropped(key: str, since: str | None, text: str, release: Version, known: li
     if text[start:end] in (f'"{key}"', f"'{key}'"):
         start, end = start + 1, end - 1  # its quotes stay
     new = meant if text[start:end] == key else None  # not a key of several parts
-    note = "it writes `settings.kubernetes` anew, with the settings that it knows alone"
+    note = "Karpenter rewrites `settings.kubernetes` with only the settings that it knows"
     return UserDataProblem(start, end, message, note, new, f"upgrade to Karpenter {since}" if since else None)
 
 
 def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield where a value is not of the type of its setting, below it, and what it has to be there."""
+    """Yield where a value is not of the type of its setting, below it, and what it must be there."""
     if wanted in _SCALARS:
         if type(value) is not _SCALARS[wanted]:
             yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_unquoted_text(value, wanted)}"

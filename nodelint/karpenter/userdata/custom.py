@@ -53,7 +53,7 @@ class CustomUserData(UserData):
         return Archive((Part(self.looks or "shell", 0, len(self.text)),), ())
 
     def planned(self) -> Iterator[KubeletSetting]:
-        """Yield the kubelet's settings by which Karpenter plans: it has to be told of them in `spec.kubelet` too."""
+        """Yield the kubelet's settings by which Karpenter plans: it must be told of them in `spec.kubelet` too."""
         names = table("nodeconfig")["planned"]
         yield from (setting for setting in self.settings() if setting.name in names)
         for part in self.parts:
@@ -145,7 +145,7 @@ class CustomUserData(UserData):
             and {part.kind for part in self.parts} == {"shell"}
             and not re.search(_MAY_JOIN, self.text, re.MULTILINE)
         ):
-            message = f"nothing in the userData lets the {self.image} image join a cluster"
+            message = f"nothing in the userData joins a node with the {self.image} image to a cluster"
             yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
 
     def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
@@ -156,7 +156,7 @@ class CustomUserData(UserData):
             spec = root.get("spec")
             at = spec.key("cluster") if spec is not None else None
             start, end = first_line(self, part) if at is None else (part.start + at.start, part.start + at.end)
-            message = f"no NodeConfig says spec.cluster.{lacking[0]}: nodeadm refuses to start"
+            message = f"no NodeConfig sets spec.cluster.{lacking[0]}: nodeadm refuses to start"
             more = f"it lacks {', '.join(lacking)}; Karpenter adds nothing for the family Custom"
             yield UserDataProblem(start, end, message, _NO_JOIN, help=more)
 

@@ -89,7 +89,8 @@ def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
             if not re.search(r"#|\[\[?[ \t]|\btest\b|\bcommand -v\b|\bwhich\b|\bif\b", before) and "||" not in line:
                 message = f"{data.family} has no {row['what']}: what the script does with it fails"
                 stops = re.search(r"\bset[ \t]+-[a-z]*e", data.text) is not None
-                note = "the rest of the script does not run (`set -e`)" if stops else "the script goes on without it"
+                note = "the rest of the script does not run (`set -e`)" if stops else "the script continues "
+                "without it"
                 yield UserDataProblem(found.start(), found.end(), message, note, help=row["help"], joins=True)
                 break
 
@@ -139,7 +140,7 @@ def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     hint = "cloud-init starts it as a program, and the kernel refuses it"
     if begin.startswith("#!"):
         blank = part.start + len(body) - len(begin)
-        message = "a script has to begin with `#!` in its first line"
+        message = "a script must begin with `#!` in its first line"
         yield UserDataProblem(part.start, blank, message, hint, "", joins=True)
     elif begin.startswith("#cloud-config"):
         yield UserDataProblem(
@@ -148,7 +149,7 @@ def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     else:
         start, end = first_line(data, part)
         new = "#!/bin/bash\n" + data.text[start:end]
-        message = "a script without `#!` in its first line: cloud-init cannot run it"
+        message = "the script has no `#!` in its first line: cloud-init cannot run it"
         yield UserDataProblem(start, end, message, hint, new, joins=True)
 
 

@@ -52,7 +52,7 @@ def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
     """Yield what nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
-        yield UserDataProblem(part.start, part.end, "a NodeConfig has to be a mapping", _NO_JOIN)
+        yield UserDataProblem(part.start, part.end, "a NodeConfig must be a mapping", _NO_JOIN)
         return
     for key, wanted in (("apiVersion", facts["apiVersion"]), ("kind", facts["kind"])):
         node = root.get(key)
@@ -111,7 +111,7 @@ def _value(node: Node, shape: Any, path: str, base: int) -> Iterator[UserDataPro
         words = {"object": "a mapping", "booleans": "a mapping of true and false", "strings": "a list of texts"}
         words |= {"string": "a text", "boolean": "true or false"}
         end = node.end if node.kind == "scalar" else node.start + 1
-        yield UserDataProblem(base + node.start, base + end, f"{path} has to be {words[wanted]}", _NO_JOIN)
+        yield UserDataProblem(base + node.start, base + end, f"{path} must be {words[wanted]}", _NO_JOIN)
     elif isinstance(shape, dict):
         yield from _fields(node, shape, path, base)
 

@@ -79,7 +79,7 @@ def archive(text: str) -> Archive:
     """Return the parts of a MIME archive."""
     blank = len(text) - len(text.lstrip())
     if blank:
-        message = "the MIME header has to start in the first line: blank lines end it"
+        message = "the MIME header must begin in the first line: a blank line ends it"
         return Archive((), (UserDataProblem(0, blank, message, _NO_LAUNCH, ""),))
     lines = list(_lines(text))
     headers, body, trouble = _headers(lines, 0)
@@ -98,7 +98,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         at += 1
     if at == len(lines):
         start, end = lines[0].start, lines[0].end
-        message = f"no line `{dash[:40]}` begins a part: none of the userData reaches the node"
+        message = f"no line `{dash[:40]}` begins a part: the node gets nothing of the userData"
         return Archive((), (UserDataProblem(start, end, message),))
     parts: list[Part] = []
     while lines[at].text.rstrip(" \t") != dash + "--":
@@ -114,7 +114,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         if at == len(lines):
             last = lines[-1] if lines[-1].text or len(lines) == 1 else lines[-2]
             closing = f"{dash}--"
-            message = f"the archive does not end: the last line has to be `{closing[:40]}`"
+            message = f"the archive has no end: the last line must be `{closing[:40]}`"
             fault = UserDataProblem(last.end, last.end, message, _NO_LAUNCH, f"\n{closing}", lenient=True)
             return Archive(tuple(parts), (fault,))
         start = lines[begin].start if begin < len(lines) else len(text)
@@ -173,7 +173,7 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
     bare = found[2]
     if bare is not None and re.fullmatch(_TOKEN, bare) is None:
         at = text.find(bare, start, end)
-        message = f"the boundary `{bare[:40]}` has to stand in quotes"
+        message = f"the boundary `{bare[:40]}` must be in quotes"
         return (
             UserDataProblem(at, at + len(bare), message, _NO_LAUNCH, f'"{bare}"', lenient=True)
             if at >= 0

@@ -1,4 +1,4 @@
-"""What aliases and merge keys stand for: the nodes of an anchor once more, in another place."""
+"""Nodes that YAML aliases and merge keys stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From libyaml's events to nodes: tight spans, values, and what is wrong in words.
+"""Compose nodes from libyaml's events: exact positions, values, and errors in words.
 
 Nothing here calls itself: the depth of a file costs no stack.
 """
@@ -192,7 +192,7 @@ class _Composer:
         if depth >= DEEPEST:
             raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
         if around is not None and around.key is None and around.node.kind == "mapping":
-            raise Unreadable(raw, f"a key has to be a text, and this one is a {_IN_WORDS[kind]}")
+            raise Unreadable(raw, f"a key must be a string, but this one is a {_IN_WORDS[kind]}")
         start = raw if anchor is None and tag is None else self.after_properties(raw)
         node = Node(self.source, start, end, kind, "flow" if flow else "block")
         if tag is not None:
@@ -208,7 +208,7 @@ class _Composer:
             around.items.append(node)
             return
         if node.kind != "scalar":
-            raise Unreadable(node.raw, f"a key has to be a text, and this one is a {_IN_WORDS[node.kind]}")
+            raise Unreadable(node.raw, f"a key must be a string, but this one is a {_IN_WORDS[node.kind]}")
         frame.key = node
         if not around.entries and around.style == "block" and not around.merges:
             around.start = node.raw
@@ -226,7 +226,7 @@ class _Composer:
             name: str | None = value_of_key
         elif value_of_key is None or (type(value_of_key) is int and value_of_key >= 2**63):
             what = "null" if value_of_key is None else "too large a number"
-            raise Unreadable(key.start, f"a key has to be a text, and this one is {what}")
+            raise Unreadable(key.start, f"a key must be a string, but this one is {what}")
         else:
             name = key_name(value_of_key)
         if name is not None:

@@ -1,4 +1,4 @@
-"""JSON6902 patches: what their operations put into an object, as the part of that object which it becomes.
+"""Read a JSON6902 patch as the part of the object that its operations set.
 
 A value stays where it is written; around it stand mappings and lists whose keys are the steps of the path.
 """

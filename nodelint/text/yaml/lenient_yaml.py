@@ -1,4 +1,4 @@
-"""The second reading of a document: by a newer libyaml, with repairs of what Go's reader takes and it does not."""
+"""Read a document again with a newer libyaml and repairs, if Go accepts it and the first reader does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values by their tags: `!!str 1` is a text, and `!Sub` is for somebody else to fill in."""
+"""Values of tagged scalars: `!!str 1` is a string, and `!Sub` is a placeholder."""
 
 from __future__ import annotations
 

@@ -154,6 +154,18 @@ def test_folders_of_the_repository_give_their_paths(nodelint: Nodelint, tmp_path
     assert "`weight` is 101, the maximum is 100" in messages
 
 
+@pytest.mark.parametrize(("exclude", "found"), [("true", [101]), ("false", [101, 102])])
+def test_a_folder_is_left_out_where_its_entry_excludes_it(
+    nodelint: Nodelint, tmp_path: Path, exclude: str, found: list[int]
+) -> None:
+    generators = FOLDERS.replace("clusters/dev, exclude: true", f"clusters/102, exclude: {exclude}")
+    helm = HELM["parameters"].replace("weight}}", "path.basename}}")
+    files = {"apps/set.yaml": application_set(generators, helm, True, "0")}
+    files |= {f"clusters/{name}/.keep": "" for name in (101, 102)}
+    messages = sorted(message for message, _ in weights(nodelint, tmp_path, files))
+    assert messages == [f"`weight` is {weight}, the maximum is 100" for weight in found]
+
+
 def test_pools_of_a_set_have_the_classes_of_their_own_application(nodelint: Nodelint, tmp_path: Path) -> None:
     template = (
         CHART["pools/templates/pool.yaml"] + "---\n" + nodeclass().replace("role: ", "role: {{ .Values.team }}-")

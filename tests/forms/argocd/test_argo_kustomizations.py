@@ -78,7 +78,7 @@ def test_an_application_need_not_name_karpenter(tmp_path: Path, nodelint: Run) -
 @pytest.mark.parametrize(
     ("change", "reason", "code"),
     [
-        ("patches: [{target: {kind: NodePool}, patch: '[{op: add}]'}]\n", "`[` has to be JSON", 2),
+        ("patches: [{target: {kind: NodePool}, patch: '[{op: add}]'}]\n", "`[` must be JSON", 2),
         ("components: ['https://example.com/part']\n", "`https://example.com/part`", 0),
     ],
 )

@@ -22,6 +22,7 @@ from nodelint.forms.terraform.hclexpr import parse_expression
 from nodelint.forms.terraform.hcltree import BadExpression
 from nodelint.forms.terraform.nodes import TextNode
 from nodelint.forms.terraform.template import Evaluator
+from nodelint.forms.terraform.types import NUMBER, STRING, ValueType, unify
 from nodelint.text.nodes import Node
 from nodelint.text.source import Source
 from nodelint.text.unknown_value import UNKNOWN
@@ -454,3 +455,8 @@ resource "kubectl_manifest" "class" {
     module(tmp_path, modules__pools__main_dot_tf=text)
     assert write("al2023@v20260403", "al2023@v20260714") == []
     assert write("al2023@v20260403", "al2023@v20260403") == ["production/main.tf"]
+
+
+def test_a_list_and_a_tuple_are_a_list_of_what_their_parts_have_together() -> None:
+    numbers, words = ValueType("list", (NUMBER,)), ValueType("tuple", (STRING, NUMBER))
+    assert unify([numbers, words]) == unify([words, numbers]) == ValueType("list", (STRING,))

@@ -137,7 +137,7 @@ class _Filler(TemplateEvaluator):
         self.add(self.text[start:end], start)
 
     def last(self) -> str:
-        """The last character but blanks and line breaks."""
+        """Return the last character but blanks and line breaks."""
         for text in reversed(self.out):
             if text.strip():
                 return text.rstrip()[-1]

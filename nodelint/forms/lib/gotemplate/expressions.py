@@ -108,7 +108,7 @@ class TemplateEvaluator(ABC):
         return value
 
     def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
-        """What a call gives; of a choice, only what is chosen has to be known."""
+        """What a call gives; of a choice, only what is chosen must be known."""
         if name in ("and", "or"):
             found: object = None
             for arg in args:
@@ -187,7 +187,7 @@ class TemplateEvaluator(ABC):
             self.changed[id(node)] = node
 
     def include(self, args: list[object]) -> TracedText:
-        """What a template of the chart prints. What of it is not known stays code."""
+        """Return what a named template of the chart prints (`include`). What of it is not known stays code."""
         name = hold_value(args[0])
         found = self.definitions.get(name) if isinstance(name, str) else None
         if found is None:
@@ -203,7 +203,7 @@ class TemplateEvaluator(ABC):
         return TracedText([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
 
     def tpl(self, args: list[object]) -> object:
-        """What a text of the values prints that is a template itself."""
+        """Return what a text of the values prints, which is a template itself (`tpl`)."""
         value = args[0]
         if (
             isinstance(value, Node)

@@ -60,7 +60,7 @@ def _to_json(value: object) -> TracedText:
 
 
 def _from_yaml(text: object) -> object:
-    """What a text of YAML holds. A value that was printed into it is the very value, others are written nowhere."""
+    """Return what a text of YAML holds. A value that was printed into it keeps its place; the others have none."""
     traced_text = printed(text)
     written = str(traced_text)
     if "{{" in written or "${" in written.replace(UNSET, ""):

@@ -57,7 +57,7 @@ class TracedText:
         return sum([len(text) for text, _ in self.pieces]) + _PIECE * len(self.pieces)
 
     def lines(self) -> Iterator[list[Piece]]:
-        """The pieces of each line."""
+        """Yield the pieces of each line."""
         line: list[Piece] = []
         for text, node in self.pieces:
             first, *others = text.split("\n")
@@ -97,7 +97,7 @@ class CopiedText(Node):
     __slots__ = ()
 
     def from_character(self, number: int) -> CopiedText:
-        """The characters from one on, counted from 0."""
+        """Return the characters from one on, counted from 0."""
         return CopiedText(self.source, self.start + number, self.end, "scalar", "plain", UNKNOWN)
 
 
@@ -315,7 +315,7 @@ def flow(node: Node) -> Iterator[Piece]:
 
 
 def json_text(value: object) -> str:
-    """A scalar as Go's JSON has it."""
+    """Return a scalar as Go's JSON has it."""
     if value is None:
         return "null"
     if not isinstance(value, str):

@@ -242,7 +242,7 @@ def _head(text: str) -> tuple[tuple[str, ...], Pipeline | None]:
 
 
 def expression_of(text: str) -> Pipeline:
-    """What a pipeline says. Raises `BadTemplate`."""
+    """Return what a pipeline says. Raise `BadTemplate`."""
     tokens: list[tuple[str, bool]] = []
     at = 0
     while at < len(text.rstrip()):

@@ -43,7 +43,9 @@ Piece = tuple[str, Node | None]
 
 
 def call_function(name: str, args: Sequence[Node], at: Node) -> Node:
-    """What a function gives; unknown for one that is not read. Raises `EvaluationFailure` where Terraform stops."""
+    """Return the result of a function. It is unknown for a function that is not read. Raise `EvaluationFailure` where
+    Terraform stops.
+    """
     if name in _OF_NODES:
         function, needs_all = _OF_NODES[name], False
     elif name in _OF_KNOWN:

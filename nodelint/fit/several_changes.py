@@ -1,0 +1,195 @@
+"""The fewest changes to a NodePool with which it would take a pod, where one is not enough, or why none would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.ec2.type_set import TypeSet
+from nodelint.fit.attempt import PoolVerdict
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.lacking import say_expression
+from nodelint.fit.pod_terms import LabelExpression
+from nodelint.fit.pods import Pod, add_requests
+from nodelint.fit.pools import EmptyPool
+from nodelint.fit.widening import WayOut, most_of_daemons, say_change, surroundings_of
+from nodelint.model.finding import span_of, written_place
+from nodelint.model.messages import short
+from nodelint.model.quantities import format_quantity
+from nodelint.model.requirement import Requirements, normalize
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.effects import LineEffect
+    from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.text import Node
+
+_MOST_CHANGES = 5
+
+
+def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
+    """Return the fewest changes to one of the pools that refuse a pod, or why no instance type is one for the pod."""
+    found: list[tuple[int, WayOut]] = []
+    for verdict in verdicts:
+        attempt = _Attempt(pod, verdict)
+        if attempt.is_open:
+            continue
+        impossible = attempt.explain_no_type()
+        if impossible is not None:
+            return impossible
+        changes = attempt.list_changes()
+        if changes is not None:
+            found.append((len(changes), attempt.say(changes)))
+    return min(found, key=lambda way: way[0])[1] if found else None
+
+
+class _Change(NamedTuple):
+    """A change in a few words, where it is made, and the key of the requirement that it is about; else empty."""
+
+    text: str
+    at: Node
+    key: str = ""
+
+
+class _Attempt:
+    """A pod and a pool that refuses it."""
+
+    def __init__(self, pod: Pod, verdict: PoolVerdict) -> None:
+        self.pod = pod
+        self.pool: EmptyPool = verdict.pool
+        self.expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
+        self.asks = requirements_of(self.expressions, self.pool.release)
+        surroundings = surroundings_of(verdict)
+        self._has_volumes = bool(surroundings.volumes)
+        self._requests: Resources = add_requests((pod.requests, most_of_daemons(surroundings)))
+        self._all = self.pool.resolution.catalog.all_types
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what the pool would have to allow is not known, or not its own to allow."""
+        pool, reason = self.pool, self.pool.blocker
+        lines_known = all(line.requirement is not None for line in pool.resolution.lines)
+        return self._has_volumes or pool.pool.static or pool.any_key or reason is not None or not lines_known
+
+    def _meeting(self, expressions: Sequence[LabelExpression]) -> TypeSet:
+        keys = self.pool.resolution.catalog.keys
+        own = [r for r in requirements_of(expressions, self.pool.release) if r.key in keys]
+        return self.pool.meeting(own, self._all)
+
+    def explain_no_type(self) -> WayOut | None:
+        """Return why no instance type at all is one for the pod; None if there is one."""
+        if not self._meeting(self.expressions):
+            return self._explain_contradiction()
+        types = self._meeting(self.expressions)
+        if self.pool.sizes.holding(self._requests, types):
+            return None
+        for resource, amount in self._requests.items():
+            largest = self.pool.sizes.largest(resource, types)
+            if largest is None:
+                return None  # how much there is, is not known
+            if largest[0] < amount:
+                amount_text = f"{short(resource, 30)} {format_quantity(resource, amount)}"
+                most = f"{largest[1]} offers {format_quantity(resource, max(largest[0], 0))}, the most of all"
+                which = " that meets its requirements" if self.expressions else ""
+                text = f"no instance type{which} holds {amount_text}: {most}; ask for less in each pod"
+                return WayOut(text, self.pod.node, self.pool)
+        return None
+
+    def _explain_contradiction(self) -> WayOut | None:
+        for number, first in enumerate(self.expressions):
+            if not self._meeting([first]):
+                text = f"no instance type has {say_expression(first)}: change it in the workload"
+                return WayOut(text, first.node, self.pool)
+            for second in self.expressions[number + 1 :]:
+                if not self._meeting([first, second]):
+                    both = f"both {say_expression(first)} and {say_expression(second)}"
+                    text = f"no instance type has {both}: change one of them in the workload"
+                    return WayOut(text, first.node, self.pool)
+        return None
+
+    def list_changes(self) -> list[_Change] | None:
+        """Return the fewest changes; None if there are too many, or if they would not be enough."""
+        pool, catalog = self.pool, self.pool.resolution.catalog
+        types = pool.sizes.holding(self._requests, self._meeting(self.expressions))
+        most = {name: amount for name, amount in pool.limits.items() if name != "nodes"}
+        types = pool.sizes.within(most, types) if most else types
+        lines = [line for line in pool.resolution.lines if normalize(line.key) in catalog.keys]
+        if not types:
+            return None
+        name, excluding = self._choose_type(types, lines)
+        changes = [
+            *self._list_labels(),
+            *self._list_tolerations(),
+            *(
+                _Change(say_change(line, name, pool, self.expressions), line.node, line.key)
+                for line in (*excluding, *self._list_other_lines())
+            ),
+        ]
+        if not changes or len(changes) > _MOST_CHANGES or not self._is_enough(name, changes):
+            return None
+        return changes
+
+    def _choose_type(self, types: TypeSet, lines: Sequence[LineEffect]) -> tuple[str, list[LineEffect]]:
+        """Return the type that the fewest lines exclude, the cheapest of these, and the lines."""
+        groups: list[tuple[list[LineEffect], TypeSet]] = [([], types)]
+        for line in lines:
+            parted = []
+            for excluding, group in groups:
+                parted += [(excluding, group & line.kept), ([*excluding, line], group - line.kept)]
+            groups = [(excluding, group) for excluding, group in parted if group]
+        excluding, group = min(groups, key=lambda pair: len(pair[0]))
+        cheapest = self.pool.resolution.prices.cheapest_type(group)
+        return (cheapest[1] if cheapest is not None else self.pool.resolution.catalog.names_in(group)[0]), excluding
+
+    def _list_other_lines(self) -> Iterator[LineEffect]:
+        """Yield the lines that the pod clashes with and that are about other labels: the capacity type, say."""
+        keys = self.pool.resolution.catalog.keys
+        for line in self.pool.resolution.lines:
+            key = normalize(line.key)
+            if key in keys or key not in self.asks or line.requirement is None:
+                continue
+            if not line.requirement.intersects(self.asks[key]):
+                yield line
+
+    def _list_labels(self) -> Iterator[_Change]:
+        """Yield the labels that nodes of the pool lack and the pod asks for."""
+        for expression in self.expressions:
+            if self.pool.lacks(expression.key, self.pool.requirements) and expression.operator == "In":
+                label = f"{short(expression.key)}: {short(expression.values[0])}" if expression.values else ""
+                text = f"add `{label}` to the labels of its template, if it is meant to take these pods"
+                yield _Change(text, self.pool.pool.name_node)
+
+    def _list_tolerations(self) -> Iterator[_Change]:
+        """Yield the toleration that the pod lacks; of several taints that of the first."""
+        taint = self.pool.untolerated(self.pod.tolerations, soft=False)
+        if taint is not None:
+            value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
+            text = f"tolerate `{taint.key}{value}:{taint.effect}` in the workload"
+            yield _Change(text, self.pod.node)
+
+    def _is_enough(self, name: str, changes: Sequence[_Change]) -> bool:
+        """Whether nothing else of the pool keeps the type, or the pod, from it."""
+        changed = {normalize(change.key) for change in changes if change.key}
+        rest = Requirements(requirement for requirement in self.pool.requirements if requirement.key not in changed)
+        lacking = {normalize(e.key) for e in self.expressions if self.pool.lacks(e.key, self.pool.requirements)}
+        asks = Requirements(requirement for requirement in self.asks if requirement.key not in lacking)
+        if self.pool.clash(rest, asks) is not None:
+            return False
+        rest.add(*asks)
+        return name in self.pool.resolution.catalog.names_in(self.pool.meeting(rest, self._all))
+
+    def say(self, changes: Sequence[_Change]) -> WayOut:
+        """Return the changes as one way out, each with its place; that of the last one is printed with the whole."""
+        *first, last = changes
+        name = short(self.pool.name)
+        if not first:
+            return WayOut(f"for pool `{name}`: {last.text}", last.at, self.pool)
+        texts = ", ".join(f"{change.text} ({_say_place(change.at)})" for change in first)
+        return WayOut(
+            f"pool `{name}` takes it with {len(changes)} changes: {texts} and {last.text}", last.at, self.pool
+        )
+
+
+def _say_place(at: Node) -> str:
+    span = span_of(written_place(at))
+    return f"{span.source.path}:{span.source.position(span.start).line}"

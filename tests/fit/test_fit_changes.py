@@ -1,0 +1,93 @@
+"""What would let a pool take a workload where one change is not enough, and why no change would."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOL = nodepool(
+    "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]",
+    "key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['5']",
+    "key: kubernetes.io/arch, operator: In, values: [amd64]",
+    "key: karpenter.sh/capacity-type, operator: In, values: [spot]",
+    name="general",
+)
+
+
+def workload(selector: str = "", requests: str = "cpu: 1") -> str:
+    selector = f"      nodeSelector: {{{selector}}}\n" if selector else ""
+    return f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: api}}
+spec:
+  selector: {{matchLabels: {{app: api}}}}
+  template:
+    metadata: {{labels: {{app: api}}}}
+    spec:
+{selector}      containers:
+        - {{name: api, image: api, resources: {{requests: {{{requests}}}, limits: {{{requests}}}}}}}
+"""
+
+
+FAMILY, ARCH = "karpenter.k8s.aws/instance-family", "kubernetes.io/arch"
+CASES = {
+    "more than any type has": (
+        workload(requests="cpu: 5000"),
+        r"no instance type holds cpu 5000: \S+ offers \d+m, the most of all; ask for less in each pod"
+        r" \(api\.yaml:9\)",
+    ),
+    "a contradiction in the workload": (
+        workload(f"{FAMILY}: p5, {ARCH}: arm64"),
+        rf"no instance type has both `{FAMILY} In \[p5\]` and `{ARCH} In \[arm64\]`:"
+        r" change one of them in the workload \(api\.yaml:9\)",
+    ),
+    "no such type that holds it": (
+        workload(f"{FAMILY}: t3", "cpu: 100"),
+        r"no instance type that meets its requirements holds cpu 100: t3\.2xlarge offers \d+m",
+    ),
+    "several lines": (
+        workload(f"{ARCH}: arm64, karpenter.sh/capacity-type: on-demand, {FAMILY}: t4g"),
+        r"pool `general` takes it with 4 changes:"
+        r" add `t` to `karpenter.k8s.aws/instance-category` \(pool\.yaml:\d+\),"
+        r" change `Gt 5` to `Gt 3` in `karpenter.k8s.aws/instance-generation` \(pool\.yaml:\d+\),"
+        rf" add `arm64` to `{ARCH}` \(pool\.yaml:\d+\) and add `on-demand` to `karpenter.sh/capacity-type`"
+        r" \(pool\.yaml:\d+\)",
+    ),
+    "one bound": (
+        workload(f"{FAMILY}: m5"),
+        r"change `Gt 5` to `Gt 4` in `karpenter.k8s.aws/instance-generation` of pool `general` \(pool\.yaml:\d+\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_obstacle_is_named_with_its_place(nodelint: Run, tmp_path: Path, name: str) -> None:
+    text, pattern = CASES[name]
+    write_files(tmp_path, {"pool.yaml": POOL, "class.yaml": nodeclass(), "api.yaml": text})
+    printed = " ".join(nodelint("fit", ".").stdout.split())
+    assert re.search(f"help: {pattern}", printed), printed
+
+
+def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> None:
+    """And a toleration counts as one of them."""
+    tainted = POOL.replace(
+        "    spec:\n", "    spec:\n      taints: [{key: team, value: web, effect: NoSchedule}]\n", 1
+    )
+    pods = workload(f"{ARCH}: arm64, {FAMILY}: m7g")
+    write_files(tmp_path, {"pool.yaml": tainted, "class.yaml": nodeclass(), "api.yaml": pods})
+    printed = " ".join(nodelint("fit", ".").stdout.split())
+    assert "takes it with 2 changes: tolerate `team=web:NoSchedule` in the workload (api.yaml:" in printed
+    assert f"and add `arm64` to `{ARCH}`" in printed
+    tolerant = pods.replace("    spec:\n", "    spec:\n      tolerations: [{key: team, operator: Exists}]\n", 1)
+    write_files(tmp_path, {"pool.yaml": tainted.replace("[amd64]", "[amd64, arm64]"), "api.yaml": tolerant})
+    assert "1 workload with a pool, 0 without" in nodelint("fit", ".").stdout

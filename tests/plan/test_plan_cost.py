@@ -1,0 +1,37 @@
+"""What a change costs, of bills that are given."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nodelint.plan.cost import PlanCost, cost_of_plan
+from nodelint.report.plan_cost import difference_words
+
+
+def bills(least: float, most: float) -> Any:
+    """What workloads cost an hour with the fewest pods and with the most."""
+    side = (SimpleNamespace(hourly=amount) for amount in (least, most))
+    return SimpleNamespace(least=next(side), most=next(side), complete=True, not_counted=())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "difference", "words"),
+    [
+        ((1, 2), (3, 5), (2, 3), "+$1,460 a month with the fewest pods, +$2,190 with the most"),
+        ((3, 5), (1, 4), (-2, -1), "-$1,460 a month with the fewest pods, -$730.00 with the most"),
+        ((1, 1), (0.5, 0.5), (-0.5, -0.5), "-$365.00 a month"),
+    ],
+)
+def test_fewest_pods_are_held_against_fewest_and_most_against_most(
+    before: tuple[float, float], after: tuple[float, float], difference: tuple[float, float], words: str
+) -> None:
+    cost = PlanCost((), bills(*before), bills(*after), "us-east-1", None)
+    assert (cost.difference, difference_words(cost)) == (difference, words)
+
+
+@pytest.mark.parametrize(("more", "changes"), [(0.0, False), (1e-9, False), (0.1, True)])
+def test_a_change_of_some_cents_is_one(more: float, changes: bool) -> None:
+    assert (cost_of_plan((), bills(1, 2), bills(1, 2 + more), None) is not None) == changes
