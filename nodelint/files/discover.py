@@ -318,7 +318,7 @@ def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> It
 
 
 def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    above = _ignored_around(folder) if exclude.gitignore else None
+    above = _ignored_around(folder, exclude) if exclude.gitignore else None
     excluding = bool(exclude)
     open_folders = [(prefix, *_listed(folder, found, above, exclude))]
     while open_folders:
@@ -390,8 +390,13 @@ def _listed(
     return iter(entries), above
 
 
-def _ignored_around(folder: str) -> Ignored | None:
-    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded.
+
+    In a copy of a repository's folder, what git ignores in that folder is ignored.
+    """
+    if repository(os.path.abspath(folder)) is None:
+        folder = exclude.counterpart(folder)
     if repository(os.path.abspath(folder)) is None:
         return None
     from nodelint.files.gitignore import Ignored
