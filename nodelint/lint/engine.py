@@ -48,7 +48,8 @@ __all__ = [
 class Selection(NamedTuple):
     """Which rules report: those of `groups`, or those that `select` names, and those that `extra` names.
 
-    `per_path` globs start at `root`, and take paths as `Globs` does by `seen_as`. A preview rule reports with `preview` alone, whatever names it.
+    `per_path` globs start at `root`, and take paths as `Globs` does by `seen_as`. A preview rule reports with
+    `preview` alone, whatever names it.
     """
 
     select: frozenset[str] | None = None

@@ -48,7 +48,11 @@ def concerns(pool: PoolPlan) -> bool:
     """Whether there is anything to report of a pool."""
     launched = pool.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
-    return pool.change != "unchanged" or pool.grade != "none" or bool(pool.refused or moved or pool.never_stored)
+    return (
+        pool.change != "unchanged"
+        or pool.grade != "none"
+        or bool(pool.refused or moved or pool.never_stored or pool.verdict.reasons)
+    )
 
 
 def nothing_changed(plan: Plan, findings: Findings) -> bool:
@@ -134,7 +138,21 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         parts.append("no node of it runs, so none is replaced")
     elif not parts:
         parts.append("no node drifts; the change takes effect at once" if pool.effects else "no node drifts")
+        if pool.verdict.reasons and pool.stopped_before is not None:
+            now = " and can" if pool.stopped is not None else ""
+            parts[-1] = f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"
+    node_class = pool.before.node_class if pool.before is not None else None
+    if node_class is not None and any(_is_of_class(reason) for reason in pool.verdict.reasons if _has_none(reason)):
+        parts.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
     return parts
+
+
+def _has_none(reason: Reason) -> bool:
+    return reason.covered == "none"
+
+
+def _is_of_class(reason: Reason) -> bool:
+    return reason.reason not in ("NodePoolDrifted", "RequirementsDrifted")
 
 
 def _drift_in_words(pool: PoolPlan) -> str | None:
@@ -205,7 +223,7 @@ def place_of(at: Node | Span) -> str:
 
 def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
-    parts = ["some nodes"] if reason.covered == "some" else []
+    parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
     if reason.covered == "unknown":
         parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
     parts += [] if reason.recorded else ["also a cause; Karpenter records only the first cause"]
@@ -271,6 +289,7 @@ _TOTALS = (
         False,
     ),
     _Total(lambda pool: pool.replaced == "unknown", "its nodes may be replaced", "nodes of {n} may be replaced"),
+    _Total(lambda pool: bool(pool.verdict.reasons), "it has no nodes", "{n} without nodes", False),
     _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
     _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )
