@@ -133,7 +133,7 @@ def _end(code: int) -> None:
 
 
 def _describe(error: OSError) -> str:
-    """What the system refused, and the name of the file where it gives one."""
+    """Return what the system refused, and the name of the file where it gives one."""
     from nodelint.files.safe_read import error_reason
 
     reason = error_reason(error)

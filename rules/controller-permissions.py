@@ -212,6 +212,7 @@ from nodelint.api import (
     Source,
     Span,
     controller_policy,
+    controller_settings,
     iam_statements,
     keys,
     releases,
@@ -222,6 +223,7 @@ from nodelint.api import (
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 _EVERYTHING = re.compile(r"(?i)(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess")
+_TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?:aws|ec2):ResourceTag/")
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
 """A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
 _MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
@@ -327,12 +329,19 @@ def _list_needed(source: Source, context: Context, oldest: releases.Version | No
     conditions = controller_policy.list_conditions(classes)
     if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
         conditions.add("spot")
-    installs = context.run_files.installs
-    if any(install.find("INTERRUPTION_QUEUE") for install in installs):
+    installs = [install for install in context.run_files.installs if not install.at.source.path.endswith(".md")]
+    if any(_is_set(setting) for install in installs for setting in install.find("INTERRUPTION_QUEUE")):
         conditions.add("queue")
     if any(install.is_complete and not install.find("CLUSTER_ENDPOINT") for install in installs):
         conditions.add("no-endpoint")
     return controller_policy.calls_of(conditions, oldest) if classes or oldest is not None else []
+
+
+def _is_set(setting: controller_settings.WrittenSetting) -> bool:
+    """Whether a setting has a value; an expression that may come to nothing counts as none."""
+    lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
+    may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
+    return re.search(may_be_empty, "".join(lines)) is None
 
 
 def _asks_for_spot(pool: NodePool) -> bool:
@@ -403,52 +412,76 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """Yield a finding for a policy that is written out in a file: what it lacks of what the controller calls."""
-    own = [statement for statement in iam_statements.list_statements(source) if statement.grants("ec2:CreateFleet")]
-    if not own or any("*" in (statement.actions or ()) for statement in own):
+    """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
+    yield from _check_policy(source, iam_statements.list_statements(source), None, context)
+    own = {os.path.abspath(file.path) for file in context.run_files.files_of_run}
+    for at, policy in iam_statements.named_policies(source):
+        if os.path.abspath(policy.path) not in own:
+            yield from _check_policy(source, iam_statements.list_statements(policy), at, context)
+
+
+def _check_policy(
+    source: Source, written: "Sequence[iam_statements.Statement]", at: Span | None, context: Context
+) -> Findings:
+    """Yield what a policy of the controller does not allow. `at` names it; None if its text is in the file itself."""
+    launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
+    if not launching or any("*" in (statement.actions or ()) for statement in launching):
         return
-    statements = list(_list_statements(source, context))
+    statements = [*written, *_list_statements(source, context)]
     marks = sum(any(statement.grants(action) for statement in statements) for action in _OF_CONTROLLER)
-    if marks < 2 or context.run_files.is_in_files(_EVERYTHING) or _is_module_in_use(context):
+    folder = os.path.dirname(source.path)
+    wide = (file for file in context.run_files.files_with(_EVERYTHING) if os.path.dirname(file.path) == folder)
+    if marks < 2 or any(wide) or _is_module_in_use(context):
         return
-    oldest = _find_oldest(source, context)
-    needed = _list_needed(source, context, oldest)
-    at = own[0].at
-    found = source.text.find("ec2:CreateFleet", at.start, at.end)
-    place = Span(source, found, found + len("ec2:CreateFleet")) if found >= 0 else at
-    grants = {call: [s.grants(call.action) for s in statements] for call in needed}
-    lacking = [call for call in needed if not any(known is not False for known in grants[call])]
+    first = launching[0].at
+    found = source.text.find("ec2:CreateFleet", first.start, first.end) if at is None else -1
+    place = at or (Span(source, found, found + len("ec2:CreateFleet")) if found >= 0 else first)
+    needed = _list_needed(source, context, _find_oldest(source, context))
+    grants = {call: [s for s in statements if s.grants(call.action) is not False] for call in needed}
+    lacking = list({call.action: call for call in reversed(needed) if not grants[call]}.values())[::-1]
     if lacking:
-        actions = [call.action for call in lacking]
-        only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
-        yield Finding(
-            at=place,
-            message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
-            note=_since(lacking),
-            severity="info" if lacking[0].effect in _MINOR else None,
-            help=f"grant {_name(actions)}"
-            + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
-        )
-    for call in needed:
-        allowing = [s for s, known in zip(statements, grants[call], strict=True) if known is not False]
-        if call in lacking or any(s.actions is None for s in allowing):
+        yield _describe_lacking(place, lacking)
+    for call, allowing in grants.items():
+        if not allowing or any(s.actions is None for s in allowing):
             continue
+        here = allowing[0].at if allowing[0].at.source is source else place
         missing = [kind for kind in call.kinds if not any(s.covers(kind) is not False for s in allowing)]
-        if missing:
+        if call.action == "ec2:CreateTags" and all(_TAGGED_ALREADY.search(s.text) for s in allowing):
+            if not call.when:
+                yield Finding(
+                    at=here,
+                    message="`ec2:CreateTags` is allowed only for what has a tag already: no node is launched",
+                    note="a launch tags the instance that it makes, which has no tag yet",
+                    help="allow it with `ec2:CreateAction` and `aws:RequestTag` in another statement",
+                )
+        elif missing:
+            arns = ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
             yield Finding(
-                at=allowing[0].at if allowing[0].at.source is source else place,
+                at=here,
                 message=f"`{call.action}` is not allowed on `{missing[0]}/*`: {call.consequence}",
-                help="add "
-                + ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
-                + f" to the resources of a statement that allows `{call.action}`",
+                help=f"add {arns} to the resources of a statement that allows `{call.action}`",
             )
+
+
+def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") -> Finding:
+    """Return the finding about calls that no policy allows."""
+    actions = [call.action for call in lacking]
+    only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
+    return Finding(
+        at=place,
+        message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
+        note=_since(lacking),
+        severity="info" if lacking[0].effect in _MINOR else None,
+        help=f"grant {_name(actions)}"
+        + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
+    )
 
 
 def _list_statements(source: Source, context: Context) -> "Iterator[iam_statements.Statement]":
     """The statements that may count for the policy of a file: not those of folders that have one of their own."""
     folder = os.path.dirname(source.path)
     blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
-    files = {file.path: file for file in (source, *context.run_files.files_of_run, *blocks)}
+    files = {file.path: file for file in (*blocks, *context.run_files.files_of_run, source)}
     others = set()
     for path, file in files.items():
         if os.path.dirname(path) != folder and "ec2:CreateFleet" in file.text:
@@ -456,9 +489,19 @@ def _list_statements(source: Source, context: Context) -> "Iterator[iam_statemen
     for path, file in files.items():
         if os.path.dirname(path) in others:
             continue
-        for statement in iam_statements.list_statements(file):
-            if statement.actions is not None or os.path.dirname(path) == folder:
-                yield statement
+        for text in (file, *(policy for at, policy in iam_statements.named_policies(file) if _is_ours(at))):
+            for statement in iam_statements.list_statements(text):
+                if os.path.dirname(path) == folder or (statement.actions is not None and _is_ours(statement.at)):
+                    yield statement
+
+
+def _is_ours(at: Span) -> bool:
+    """Whether a place of a policy may be of the controller: its block, or a file without blocks, names Karpenter."""
+    text = at.source.text
+    if not at.source.path.endswith(terraform_blocks.ENDINGS):
+        return True
+    start, end = text.rfind("\n}", 0, at.start), text.find("\n}", at.end)
+    return "karpenter" in text[max(start, 0) : end if end >= 0 else len(text)].lower()
 
 
 def _is_module_in_use(context: Context) -> bool:
@@ -472,7 +515,7 @@ def _is_module_in_use(context: Context) -> bool:
 
 
 def _describe_switch(module: controller_policy.PolicyModule, most: tuple[float, ...]) -> str:
-    """How to grant what v1 asks for: the switch is an unknown argument before its version."""
+    """Return how to grant what v1 asks for: the switch is an unknown argument in older versions."""
     since = "" if most >= module.v1_since else f" with version {'.'.join(map(str, module.v1_since))} or newer"
     return f"set `{module.v1_switch} = true`{since}"
 

@@ -14,6 +14,10 @@ accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, an
 the rule reports that as well. The finding is information unless the mode is stated, because an entry may exist
 elsewhere.
 
+Where Terraform makes both the cluster and the role of Karpenter's nodes, in whatever folders, and no file holds an
+access entry for nodes (`EC2_LINUX`), `aws-auth`, or a module that makes either, nothing gives the role access: a
+warning for a cluster in the mode `API`, else info.
+
 ```yaml bad
 # file: main.tf
 resource "aws_eks_cluster" "this" {
@@ -148,6 +152,10 @@ _MODE_WITH_ENTRIES = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API'
 _MAP = r"\bmapRoles\b|\baws_auth_roles\b"
 _ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
 _LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_ANY_ACCESS = (
+    r"(?i)EC2_(?:LINUX|WINDOWS)|aws[-_]auth|map_?roles|identity[-_]?mapping|//modules/karpenter\b|eks-blueprints"
+)
+_OUTPUT = r'(?m)^output[ \t]+"([\w-]+)"[ \t]*\{([^}]{0,2000})'
 _PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 
@@ -164,15 +172,14 @@ _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [
-        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
-    ]
-    if not roles:
-        return
-    yield from _without_row(roles, context)
-    if not context.run_files.has_terraform:
+    specs = [spec for obj in context.run_files.classes_of(source) if (spec := obj.node.get("spec")) is not None]
+    roles = [role for spec in specs if (role := spec.get("role")) is not None]
+    if roles:
+        yield from _without_row(roles, context)
+    if not specs or not context.run_files.has_terraform:
         return
     blocks = context.run_files.terraform
+    reported = False
     for role in roles:
         made = _find_role(role, blocks)
         if made is None:
@@ -192,6 +199,105 @@ def check(source: Source, context: Context) -> Findings:
             also=[Also(clusters[0].at, "accepts access entries only (`API`)"), Also(made.at, "the role")],
             help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
         )
+        reported = True
+    if not reported:
+        profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
+        yield from _without_anything([*roles, *profiles], context, blocks)
+
+
+def _without_anything(roles: Sequence[Node], context: Context, blocks: "terraform_trace.TerraformBlocks") -> Findings:
+    """Roles to which nothing in the files gives access, while Terraform makes the cluster and the role."""
+    clusters = [block for block in blocks.blocks if _is_cluster(block)]
+    made = [block for block in blocks.blocks if block.kind == "aws_iam_role" and _is_of_nodes(block)]
+    stating = context.run_files.files_with(re.compile(_ANY_ACCESS), around=True) if clusters and made else ()
+    if not clusters or not made or any(not file.path.endswith(".md") for file in stating):
+        return
+    if any(re.search(_ANY_ACCESS, file.text) for file in blocks.files) or any(map(_may_name_entries, blocks.blocks)):
+        return
+    for role in roles:
+        ours = [block for block in made if _may_be_made_by(role, block, blocks)]
+        if len(ours) != 1 or _is_given_elsewhere(ours[0], blocks):
+            continue
+        if any(b.kind == "aws_eks_access_entry" and _may_admit(b, ours[0].address) for b in blocks.blocks):
+            continue
+        only_entries = all(re.search(_MODE, block.text) for block in clusters)
+        yield Finding(
+            at=role,
+            message="nothing here gives the role of the nodes access to the cluster: its nodes never join"
+            if only_entries
+            else "nothing here gives the role of the nodes access to the cluster: its nodes join only if it has it",
+            severity=None if only_entries else "info",
+            also=[Also(ours[0].at, "the role"), Also(clusters[0].at, "the cluster")],
+            help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
+            once=True,
+        )
+
+
+def _is_of_nodes(block: "terraform_trace.BlockText") -> bool:
+    """Whether a role is, by its names and its folder, that of Karpenter's nodes."""
+    folder = os.path.basename(os.path.dirname(block.source.path))
+    label = " ".join([folder, block.address, *terraform_trace.find_arguments(block.text, "name")[:1]]).lower()
+    return "karpenter" in label and "node" in label and "WebIdentity" not in block.text
+
+
+def _may_be_made_by(
+    role: Node, block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks"
+) -> bool:
+    """Whether a class's role, or the role of its profile, may be one that a block makes, by its name as written."""
+    if not isinstance(role.value, str):
+        made = _find_role(role, blocks) if role.value is UNKNOWN else None
+        return made is not None and made.address == block.address
+    parent = role.parent
+    if parent is None or parent.get("role") is role:
+        named = [block]
+    else:
+        profiles = (
+            other for other in blocks.find_beside(block.source.path) if other.kind == "aws_iam_instance_profile"
+        )
+        named = [profile for profile in profiles if f"{block.address}." in profile.text]
+    written = [name for other in named for name in terraform_trace.find_arguments(other.text, "name")[:1]]
+    return any(terraform_trace.may_be_text(text, role.value) for text in _follow_locals(written, block, blocks))
+
+
+def _follow_locals(
+    written: Sequence[str], near: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks"
+) -> Iterator[str]:
+    """The texts that expressions are, those of locals in the place of their names; none for any other expression."""
+    for text in written:
+        if text.startswith('"'):
+            yield text
+        elif text.startswith("local."):
+            name = re.compile(rf'(?m)^[ \t]*{re.escape(text[6:])}[ \t]*=[ \t]*("[^"\n]*")')
+            folder = os.path.dirname(near.source.path)
+            for file in blocks.files:
+                if os.path.dirname(file.path) == folder:
+                    yield from name.findall(file.text)[:1]
+
+
+def _may_name_entries(block: "terraform_trace.BlockText") -> bool:
+    """Whether a block takes access entries, or their types, from elsewhere."""
+    entries = terraform_trace.find_arguments(block.text, "access_entries")
+    if any(re.match(r"(?:var|local|module|data)\.", text) for text in entries):
+        return True
+    types = terraform_trace.find_arguments(block.text, "type") if block.kind == "aws_eks_access_entry" else []
+    return any(not text.startswith('"') for text in types)
+
+
+def _is_given_elsewhere(made: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> bool:
+    """Whether a node group or a module takes the role, by its address or by an output of its folder."""
+    folder = os.path.dirname(made.source.path)
+    near = [file for file in blocks.files if os.path.dirname(file.path) == folder]
+    outputs = [name for file in near for name, body in re.findall(_OUTPUT, file.text) if f"{made.address}." in body]
+    named = (
+        re.compile(rf"\b(?:module|dependency)\.[^\n]*\.(?:{'|'.join(map(re.escape, outputs))})\b")
+        if outputs
+        else None
+    )
+    return any(
+        (block.kind in _NODE_GROUPS or block.address.startswith("module."))
+        and (f"{made.address}." in block.text or (named is not None and named.search(block.text) is not None))
+        for block in blocks.blocks
+    )
 
 
 def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":

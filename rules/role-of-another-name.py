@@ -4,9 +4,9 @@ If no role has the name in the class, Karpenter cannot add it to an instance pro
 ready. Getting-started guides call the role `KarpenterNodeRole-<cluster>`. Roles from Terraform often have a name
 without the cluster.
 
-The rule looks at repositories in which Terraform creates exactly one role for Karpenter's nodes, with a literal name,
-and nothing else may create roles (CloudFormation, modules with roles for Karpenter). It reports nothing if another
-file, or a row of `aws-auth`, contains the name of the class's role.
+The rule looks at repositories in which Terraform creates exactly one role for Karpenter's nodes, with a name that
+begins with a literal text, and nothing else may create roles for nodes (CloudFormation, modules with roles for
+Karpenter). It reports nothing if another file, or a row of `aws-auth`, contains the name of the class's role.
 
 ```yaml bad
 # file: main.tf
@@ -58,6 +58,11 @@ _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
 _OF_NODES = r"(?i)karpenter[-_]?node"
 
 
+def _may_make_node_roles(text: str) -> bool:
+    """Whether a text in which another maker of roles stands may make one for nodes: they trust EC2."""
+    return "AWS::IAM::Role" not in text or re.search(r"\bec2\.(?:amazonaws|\$\{)", text) is not None
+
+
 @rule(
     on=Source,
     group="correctness",
@@ -76,12 +81,13 @@ def check(source: Source, context: Context) -> Findings:
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
     if not plain or not context.run_files.has_terraform:
         return
-    if context.run_files.is_in_files(re.compile(_OTHER_MAKERS), around=True):
+    makers = context.run_files.files_with(re.compile(_OTHER_MAKERS), around=True)
+    if any(_may_make_node_roles(file.text) for file in makers):
         return
     made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
     names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
     ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n[0]}")]
-    if len(ours) != 1 or re.fullmatch(r'"[^"$]+"', ours[0][1]) is None:
+    if len(ours) != 1 or re.fullmatch(r'"[^"$]{4,}[^"]*"', ours[0][1]) is None:
         return
     block, literal = ours[0][0], ours[0][1].strip('"')
     for role in plain:
@@ -91,7 +97,12 @@ def check(source: Source, context: Context) -> Findings:
             or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))
             for file in context.run_files.files_of_run
         )
-        if name == literal or name.startswith("arn:") or elsewhere or any(_may_be(n, name) for n in names):
+        if (
+            name == literal
+            or name.startswith("arn:")
+            or elsewhere
+            or any(not n or terraform_trace.may_be_text(n[0], name) for n in names)
+        ):
             continue
         yield Finding(
             at=role,
@@ -99,18 +110,3 @@ def check(source: Source, context: Context) -> Findings:
             also=[Also(block.at, "the role of the nodes")],
             help=f"write `{literal}`, or rename the role",
         )
-
-
-def _may_be(written: list[str], name: str) -> bool:
-    """Whether the name of a role in Terraform, in which references may stand, can come to a text."""
-    if not written or not written[0].startswith('"'):
-        return True
-    first, *others = re.split(r"\$\{[^{}]*\}", written[0].strip('"'))
-    if not others or not name.startswith(first) or not name.endswith(others[-1]):
-        return not others and name == first
-    at, end = len(first), len(name) - len(others[-1])
-    for part in others[:-1]:
-        at = name.find(part, at, end) + len(part)
-        if at < len(part):
-            return False
-    return at <= end

@@ -179,7 +179,9 @@ def _find_trusts(file: Source) -> Iterator[_Grant]:
 
 
 def _find_in_yaml(file: Source) -> Iterator[_Grant]:
-    """The service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of Pulumi."""
+    """Yield the service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of
+    Pulumi.
+    """
     for document in file.documents:
         for node in document.root.walk() if document.root is not None else ():
             kind = node.get("Type") or node.get("type")

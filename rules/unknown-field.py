@@ -251,7 +251,7 @@ _SELECTORS = ("subnetSelector", "securityGroupSelector", "amiSelector")
 
 
 def _terms_of_selector(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A selector of an AWSNodeTemplate in an EC2NodeClass becomes terms."""
+    """Return edits that turn a selector of an AWSNodeTemplate in an EC2NodeClass into terms."""
     name = problem.node.value
     if not isinstance(obj, EC2NodeClass) or obj.version != "v1" or obj.partial or name not in _SELECTORS:
         return []

@@ -40,6 +40,10 @@ spec:
         spotToSpotConsolidation: true
 ```
 
+The chart also ignores a value of the pod, such as `topologySpreadConstraints`, below `controller`. It copies
+`controller.resources` into the Deployment, so Kubernetes refuses a key there other than `requests`, `limits` and
+`claims`.
+
 The rule also reports an annotation key whose dots are not escaped. helm treats each dot of a `--set` as another
 level, so the annotation becomes a mapping, which is not allowed.
 
@@ -114,6 +118,18 @@ def check(source: Source, context: Context) -> Findings:
                     message=f"`{path}` becomes a mapping, but an annotation is a string: escape the dots of the key",
                     note="the API server refuses the chart's object, or the annotation is missing",
                     help="write a backslash before each dot of the key: `eks\\.amazonaws\\.com/role-arn`",
+                )
+        for name, node in controller_settings.refused_resources(install.values) if install.values is not None else ():
+            at = controller_settings.place_in(source, context.files, install, node)
+            if at is not None and (at.start, name) not in places:
+                places.add((at.start, name))
+                yield Finding(
+                    at=at,
+                    message=f"`{messages.short(name, 60)}` is no field of a container's resources",
+                    note="the chart copies `controller.resources` into its Deployment, which Kubernetes refuses",
+                    help=f"write it as `{name}`, at the root of the values"
+                    if name == "extraVolumes"
+                    else "move it out of `resources`",
                 )
         if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):
             continue

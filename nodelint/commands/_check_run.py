@@ -8,7 +8,7 @@ import sys
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, say_unknown, settings_of, unreadable
+from nodelint.commands import discovered, now, say_unknown, settings_of, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
@@ -324,7 +324,19 @@ def _tell(
     around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
+    if any(output.form == "html" for output in run.outputs):
+        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
+
+
+def _find_commit(found: Discovery) -> str:
+    """Return the commit of the repository of a run; empty where git cannot say it."""
+    from nodelint.files.git.repository import GitError, ask, repository
+
+    try:
+        return ask(repository([*found.folders, os.curdir][0]), "rev-parse", "--short", "HEAD").strip()
+    except GitError:
+        return ""
 
 
 def _end(run: _Run, report: Report) -> NoReturn:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import now
-from nodelint.commands._console import stop
+from nodelint.commands._console import say, stop
 from nodelint.commands._flags import FactFlags
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def facts_for(
 
     try:
         if not fact_flags.live:
-            return session.facts(home(paths), now, fact_flags.max_age)
+            facts, file = session.facts(home(paths), now, fact_flags.max_age)
+            _say_region_without_facts(session.settings.region, facts)
+            return facts, file
         from nodelint.commands._aws import live
 
         path, limits = cache.place(home(paths)), session.limits(fact_flags.max_age, live=True)
@@ -92,6 +94,13 @@ def facts_for(
     except cache.UnusableSnapshot as error:
         stop(*error.messages)
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file
+
+
+def _say_region_without_facts(region: str | None, facts: AwsFacts) -> None:
+    """Say that a region was named of which nobody has asked AWS: what depends on it is not judged."""
+    if region is not None and (facts.region is None or not facts.region.answers):
+        what = "what depends on the region (its zones, subnets, images and instance types) is not judged"
+        say(f"there are no facts of {region}: {what}; `nodelint refresh --region {region}` asks AWS for them")
 
 
 def home(paths: Sequence[str]) -> str:

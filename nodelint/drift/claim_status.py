@@ -8,6 +8,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
 from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
+from nodelint.drift.plain_values import mapping, texts
 from nodelint.drift.struct_diff import differences
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import Version, behaves
@@ -48,36 +49,43 @@ def ca_of(cluster: Cluster, release: Version) -> int | None:
     return terms.pop() if len(terms) == 1 else None
 
 
+class _Manifest(NamedTuple):
+    """An object as a manifest has it: `stored` is how the API server would store it, `hashed` its hash."""
+
+    kind: str
+    name: str
+    stored: dict[str, Any]
+    hashed: Hash
+    release: Version
+
+
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
 ) -> list[ClaimStatus]:
     """Return how each NodeClaim of a pool or a class stands to the object as a manifest has it."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
-    return [_standing(kind, name, stored, hashed, cluster, release, claim) for claim in claims]
+    return [_standing(_Manifest(kind, name, stored, hashed, release), cluster, claim) for claim in claims]
 
 
-def _standing(
-    kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version, claim: Claim
-) -> ClaimStatus:
-    noted, noted_version = claim.annotations.get(hashed.annotation), claim.annotations.get(version_annotation(kind))
+def _standing(manifest: _Manifest, cluster: Cluster, claim: Claim) -> ClaimStatus:
+    hashed = manifest.hashed
+    noted = claim.annotations.get(hashed.annotation)
+    noted_version = claim.annotations.get(version_annotation(manifest.kind))
     if noted is None or noted_version is None or hashed.without_ca:
         return ClaimStatus(claim, "no-hash")
     if noted_version != hashed.version:
         return ClaimStatus(claim, "other-version")
     if noted == str(hashed.value):
         return ClaimStatus(claim, "same")
-    return ClaimStatus(
-        claim, "differs", tuple(_list_differing_fields(kind, name, stored, cluster, release, claim, noted))
-    )
+    return ClaimStatus(claim, "differs", tuple(_list_differing_fields(manifest, cluster, claim, noted)))
 
 
-def _list_differing_fields(
-    kind: str, name: str, stored: dict[str, Any], cluster: Cluster, release: Version, claim: Claim, noted: str
-) -> Iterator[str]:
+def _list_differing_fields(manifest: _Manifest, cluster: Cluster, claim: Claim, noted: str) -> Iterator[str]:
     """Yield the fields that differ: by the live object where the claim was made from it as it is, else by
     the claim.
     """
-    live = (cluster.classes if kind == CLASS_KIND else cluster.pools).get(name)
+    kind, _, stored, _, release = manifest
+    live = (cluster.classes if kind == CLASS_KIND else cluster.pools).get(manifest.name)
     try:
         if live is not None and _noted(live).get(annotation(kind)) == noted:
             yield from changed(kind, live, stored, release)
@@ -90,7 +98,7 @@ def _list_differing_fields(
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
     """Yield the fields in which the hashes of two stored objects differ."""
     path, struct = root(kind)
-    for difference in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
+    for difference in differences(struct, mapping(old, *path), mapping(new, *path), release, path):
         yield render_path(difference.path)
     if kind == CLASS_KIND and text_hash(family(old)) != text_hash(family(new)):
         yield "spec.amiFamily"
@@ -98,8 +106,8 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
 
 def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
     """Yield fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
-    template = _mapping_at_path(stored, ("spec", "template"))
-    spec, path = _mapping_at_path(template, ("spec",)), ("spec", "template", "spec")
+    template = mapping(stored, "spec", "template")
+    spec, path = mapping(template, "spec"), ("spec", "template", "spec")
     for field, kind in (
         ("taints", "[]Taint"),
         ("startupTaints", "[]Taint"),
@@ -118,7 +126,7 @@ def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterato
                 render_path(difference.path) for difference in differences(kind, old, new, release, (*path, field))
             )
     for field, claimed in (("labels", claim.labels), ("annotations", claim.annotations)):
-        for key, value in _mapping_at_path(template, ("metadata", field)).items():
+        for key, value in mapping(template, "metadata", field).items():
             if claimed.get(key) != value:
                 yield render_path(("spec", "template", "metadata", field, key))
 
@@ -127,10 +135,4 @@ _EMPTY: dict[str, Any] = {"[]Taint": [], "*NodeClassReference": {}}
 
 
 def _noted(obj: dict[str, Any]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in _mapping_at_path(obj, ("metadata", "annotations")).items()}
-
-
-def _mapping_at_path(value: Any, path: tuple[str | int, ...]) -> dict[str, Any]:
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
+    return texts(mapping(obj, "metadata", "annotations"))

@@ -16,7 +16,7 @@ Plain = dict[str, "Any"]
 _DAYS = 10**9
 
 
-def mapping(value: object, *path: str) -> Plain:
+def mapping(value: object, *path: str | int) -> Plain:
     """Return the mapping at the end of a path. It is empty where there is none."""
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None

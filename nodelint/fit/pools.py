@@ -136,7 +136,7 @@ class EmptyPool:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing about what it can launch is left open."""
+        """Whether everything about what the pool can launch is known."""
         return self.resolution.complete and self.sizes.exact
 
     @cached_property

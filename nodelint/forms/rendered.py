@@ -141,7 +141,7 @@ class Built(NamedTuple):
         return _comes_to(self, made, reread_edited(self.source, edits))
 
     def stays(self, edits: Sequence[Edit]) -> bool:
-        """Whether the text stays what it is with edits of files, where that can be told."""
+        """Whether the text is unchanged by edits of files, where that can be said without building it again."""
         return _comes_to(self, edits, self.source)
 
     def written_object(self, obj: Object) -> Object | None:

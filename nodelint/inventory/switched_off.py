@@ -32,7 +32,9 @@ def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]
 
 
 def _list_near(folders: set[str]) -> Iterator[str]:
-    """The names of the files in some folders and a little above: few repositories have any with blocks of code."""
+    """Yield the names of the files in some folders and a little above them. Few repositories have blocks of code
+    there.
+    """
     for _ in range(_LEVELS):
         for folder in folders:
             yield from gate.names(folder)

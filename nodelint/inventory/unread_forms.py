@@ -95,6 +95,8 @@ _CALL = (
     rb"|\.add(?:_)?)(?:NodePool|(?:EC2|Ec2)NodeClass|node_pool|ec2_node_class)(?:V1)?\s*\("
     rb"|\b(?:nodePoolSpec|ec2NodeClassSpec)\s*:"
 )
+_RULE = b"nodelint.api"
+"""What a rule of one's own imports: the objects in its text are examples."""
 _WORD = re.compile("kind|kubernetes:karpenter")
 
 
@@ -192,7 +194,8 @@ def _programs(found: Discovery) -> Iterator[UnreadGroup]:
             ours = path.endswith(endings) or (
                 kind == "template" and is_template_of_yaml(path) and not path.lower().endswith(known)
             )
-            if ours and (data := _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL))) is not None:
+            data = _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL)) if ours else None
+            if data is not None and _RULE not in data:
                 counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
         if counts:
             yield UnreadGroup(f"{kind} file", tuple(counts), sum(counts.values()), None)

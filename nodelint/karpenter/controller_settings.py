@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
-from nodelint.model.controller_settings import ControllerInstall
+from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
@@ -22,9 +22,11 @@ __all__ = [
     "MENTIONS",
     "ControllerInstall",
     "UnreadValue",
+    "WrittenSetting",
     "helm_release_of",
     "namespace_of",
     "place_in",
+    "refused_resources",
     "unread_values",
 ]
 
@@ -32,6 +34,22 @@ MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""
 
 _OF_CONTAINER = ("env", "envFrom", "extraVolumeMounts", "image", "resources", "sidecarContainer")
+_OF_POD = (
+    *(
+        "additionalAnnotations",
+        "additionalLabels",
+        "affinity",
+        "dnsConfig",
+        "dnsPolicy",
+        "extraVolumes",
+        "hostNetwork",
+    ),
+    *("imagePullPolicy", "imagePullSecrets", "logLevel", "nodeSelector", "podAnnotations", "podDisruptionBudget"),
+    *("podLabels", "podSecurityContext", "priorityClassName", "replicas", "serviceAccount", "serviceMonitor"),
+    *("strategy", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints"),
+)
+"""Values of the chart that stand at its root, and easily below `controller`."""
+_OF_RESOURCES = ("requests", "limits", "claims")
 _GATES = ("featureGates", "awsFeatureGates")
 _FORMER = {
     "aws": "its settings belong directly below `settings`",
@@ -67,6 +85,7 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
             yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
         elif name in _OF_CONTAINER:
             yield UnreadValue(name, entry.key, f"write it as `controller.{name}`")
+    yield from _unread_of_controller(values, below)
     settings = values.get("settings")
     for entry in settings.entries if settings is not None else ():
         name = entry.name or ""
@@ -78,6 +97,26 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
         for gate in entry.value.entries:
             if gate.name is not None:
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
+
+
+def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[UnreadValue]:
+    """Yield what stands below `controller`, and belongs at the root of the values or below `settings`."""
+    controller = values.get("controller")
+    for entry in controller.entries if controller is not None else ():
+        name = entry.name or ""
+        if name in _OF_POD:
+            yield UnreadValue(f"controller.{name}", entry.key, f"write it as `{name}`, at the root of the values")
+        elif name in settings or name in _FORMER:
+            advice = _FORMER.get(name) or f"write it as `settings.{name}`"
+            yield UnreadValue(f"controller.{name}", entry.key, advice)
+
+
+def refused_resources(values: Node) -> Iterator[tuple[str, Node]]:
+    """Yield keys of the container's resources that Kubernetes does not know: the chart copies them as they are."""
+    resources = values.find("controller", "resources")
+    for entry in resources.entries if resources is not None else ():
+        if entry.name is not None and entry.name not in _OF_RESOURCES:
+            yield entry.name, entry.key
 
 
 def _charts() -> dict[str, str]:

@@ -60,7 +60,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def is_open(self) -> bool:
-        """Whether it holds a placeholder."""
+        """Whether the term holds a placeholder."""
         return self.found is None and any(node.value is UNKNOWN for node in self.node.walk())
 
     @property

@@ -50,9 +50,9 @@ def cores() -> int:
 
 
 def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, names: Names) -> list[_Result]:
-    """What `judge` says of each object, in their order, worked out by `count` processes.
+    """Return what `judge` says of each object, in their order, worked out by `count` processes.
 
-    What a process has no `names` for, this one judges itself. Raises what `judge` raises, once the others are ended.
+    What a process has no `names` for is judged here. Raise what `judge` raises, once the other processes are ended.
     """
     results = [judge(value) for value in objects[:_FIRST]]
     rest = objects[_FIRST:]

@@ -166,7 +166,7 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
 
 
 def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
-    """How Karpenter reads the key, and why one that it does not know removes no instance type."""
+    """Yield how Karpenter reads the key, and why a key that it does not know removes no instance type."""
     key = normalize(line.key)
     if key != line.key:
         yield f"Karpenter reads the key as {code(key)}."

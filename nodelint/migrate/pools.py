@@ -22,8 +22,13 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
     if target == "auto-mode":
         found = lifetime(pool)
         if found is not None and found.too_long and found.offer is not None:
-            by_hand = note("by-hand", pool, found.node, _say_too_long(found, "shorten both"))
-            differs = note("differs", pool, found.node, _say_too_long(found, f"it is {found.offer}h"))
+            by_hand = note(
+                "by-hand",
+                pool,
+                found.node,
+                _say_too_long(found, "shorten expireAfter, terminationGracePeriod or both"),
+            )
+            differs = note("differs", pool, found.node, _say_too_long(found, f"expireAfter becomes {found.offer}h"))
             yield Step(set_field((*_TEMPLATE, "expireAfter"), f"{found.offer}h"), (differs,), by_hand)
         return
     gone = [line for line in pool.requirements if _says_auto(line)]
@@ -39,7 +44,7 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
 
 def _say_too_long(found: Lifetime, what: str) -> str:
     days = found.longest // 24
-    return f"nodes of EKS Auto Mode live {days} days at most, with terminationGracePeriod: {what}"
+    return f"EKS Auto Mode allows {days} days for expireAfter and terminationGracePeriod together: {what}"
 
 
 def _says_auto(line: RequirementLine) -> bool:

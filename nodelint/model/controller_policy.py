@@ -55,16 +55,16 @@ def calls() -> Sequence[Call]:
 
 
 def calls_of(conditions: Collection[str], oldest: Version | None) -> list[Call]:
-    """Return the calls that a controller makes, one for each action.
+    """Return the calls that a controller makes, one for each action and its kinds of resources.
 
     `conditions` says what its classes and its chart ask for (`Call.when`), `oldest` is the oldest release that may
     run. It is None where that is not known: a call that only some releases make counts then if classes ask for it.
     """
-    found: dict[str, Call] = {}
+    found: dict[tuple[str, tuple[str, ...]], Call] = {}
     for call in calls():
         is_made = call.since is None or call.when in conditions or (oldest is not None and oldest >= call.since)
         if is_made and (not call.when or call.when in conditions):
-            found.setdefault(call.action, call)
+            found.setdefault((call.action, call.kinds), call)
     return list(found.values())
 
 

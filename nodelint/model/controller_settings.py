@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Kind = Literal["value", "variable", "flag", "gate"]
 
 
+_COPY = re.compile(r"(?:^|/)karpenter[-_]v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})/[^/]+$")
+
+
 class WrittenSetting(NamedTuple):
     """A setting as it is written: a value of the chart by its path, a variable, a flag, or a feature gate."""
 
@@ -69,9 +72,15 @@ class ControllerInstall(NamedTuple):
 
     @property
     def release(self) -> Version | None:
-        """Return the release of Karpenter; None where it is not known."""
+        """Return the release of Karpenter; None where it is not known.
+
+        Values that lie in a copy of the chart, such as `karpenter-v0.33.1/`, are for the release of that name.
+        """
         from nodelint.model.evidence import NO_RELEASE, stated
 
+        of_folder = _COPY.search(self.at.source.path) if not self.version else None
+        if of_folder is not None:
+            return Version(*map(int, of_folder.groups()))
         found = stated("karpenter", self.version or "", self.at.source.path, 1, self.by)
         return None if found is None or found.weight == NO_RELEASE else found.karpenter
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
 from nodelint.model.finding import Span
+from nodelint.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.text import Node, Source
+    from nodelint.text import Node
 
 _TOKEN = re.compile(r"""[{}()]|(?<![\w.])["']?(?i:(?:not_?)?actions?)["']?[ \t]*+[=:](?!=)[ \t]*+""")
 _LIST = re.compile(r"""\[((?:[^\][]|\[[^\][]{0,100}\]){0,20000})\]|("[^"\n]{0,500}"|'[^'\n]{0,500}')""")
@@ -19,6 +22,9 @@ _RESOURCES = re.compile(r"""(?<![\w.])["']?(?i:(not_?)?resources?)["']?[ \t]*+[=
 _DENY = re.compile(r"""(?i)\beffect["']?\s*[=:]\s*["']?(?:iam\.)?(?:Effect\.)?deny\b""")
 _TEXT = re.compile(r"""["']([^"'\n]*)["']""")
 _BESIDE_TEXT = re.compile(r"""["'][^"'\n]*["']|(?:#|//)[^\n]*|[\s,+]""")
+_NAMED_FILE = re.compile(r"""\b(?:template)?file\(\s*"(?:\$\{path\.module\}/|\./)?([\w./-]+\.json[\w.]*)\"""")
+_LARGEST = 1 << 20
+"""Bytes of a policy in a file of its own; IAM takes a few thousand."""
 _CLOSES = {"}": "{", ")": "("}
 
 
@@ -58,6 +64,23 @@ def matches_action(pattern: str, action: str) -> bool:
 def list_statements(source: Source) -> Sequence[Statement]:
     """Return the statements of a file, in the order in which they stand."""
     return source.once(list_statements, lambda: tuple(_find(source)))
+
+
+def named_policies(source: Source) -> Sequence[tuple[Span, Source]]:
+    """Return the policies in files that a Terraform file reads by name, each behind the place that names it."""
+    return source.once(named_policies, lambda: tuple(_read_named(source)))
+
+
+def _read_named(source: Source) -> Iterator[tuple[Span, Source]]:
+    if not source.path.endswith((".tf", ".tofu")):
+        return
+    for call in _NAMED_FILE.finditer(source.text):
+        path = os.path.join(os.path.dirname(source.path), call[1])
+        try:
+            text = gate.read(os.path.normpath(path), _LARGEST).decode("utf-8", "replace")
+        except OSError:
+            continue
+        yield Span(source, *call.span()), Source(os.path.normpath(path), text)
 
 
 def _find(source: Source) -> Iterator[Statement]:
@@ -137,13 +160,12 @@ def _of_node(node: Node) -> Statement | None:
     effect = entries.get("effect")
     resources = entries["resource"].value if "resource" in entries else None
     shown = [] if resources is None else resources.items or [resources]
-    source: Source = node.source  # type: ignore[assignment]
     return Statement(
-        Span(source, given.key.start, given.value.end),
-        source.text[node.start : node.end],
+        Span(node.source, given.key.start, given.value.end),
+        node.source.text[node.start : node.end],
         effect is None or str(effect.value.value).lower() != "deny",
         tuple(map(str, actions)) if known else None,
-        tuple(source.text[item.start : item.end].strip("\"'") for item in shown) or None,
+        tuple(node.source.text[item.start : item.end].strip("\"'") for item in shown) or None,
     )
 
 

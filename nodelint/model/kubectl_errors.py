@@ -46,7 +46,9 @@ def explain_missing_objects(text: str) -> str:
     if _TABLE.match(text.lstrip()):
         return "it is a table: add `-o yaml` to `kubectl get`"
     if text.startswith("No resources found"):
-        return "the cluster has none: add `-A` or another `-n`, and `-o yaml`"
+        if " in " in text.partition("\n")[0]:
+            return "the namespace has none: add `-A` or another `-n`, and `-o yaml`"
+        return "the cluster has none: see whether `kubectl config current-context` is the cluster that you mean"
     return _OTHERWISE
 
 

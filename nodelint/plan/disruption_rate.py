@@ -45,12 +45,15 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
     sentences = [f"the pool's budget cannot be read: {b.broken}; nothing is replaced" for b in used if b.broken][:1]
     if not sentences:
         base = _limit(always, nodes) if always else "without a limit"
-        closed = base == "none"
-        sentences = ["never: a budget allows none" if closed else f"{base}, one after the other, empty nodes first"]
-        if not closed:
-            sentences += [
-                f"{_limit([*always, b], nodes)} {describe_times(b, found.stretches)}" for b in used if b not in always
-            ]
+        if base == "none":
+            expiry = (
+                [f"nodes expire after {found.expire}, whatever the budgets say"] if found.expire is not None else []
+            )
+            return ["never for drift: a budget allows none", *expiry]
+        sentences = [f"{base}, one after the other, empty nodes first"]
+        sentences += [
+            f"{_limit([*always, b], nodes)} {describe_times(b, found.stretches)}" for b in used if b not in always
+        ]
     if found.grace is None:
         sentences.append(
             "a node whose pods may not be evicted waits for them: the pool has no terminationGracePeriod"

@@ -23,6 +23,7 @@ class Reason(NamedTuple):
     `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
     writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
     `of_cluster` says that the cause is another version of Kubernetes, and the place only what depends on it.
+    `of_files` says that a value decides which the files do not tell.
     """
 
     reason: str
@@ -32,6 +33,7 @@ class Reason(NamedTuple):
     change: ValueChange | None = None
     recorded: bool = True
     of_cluster: bool = False
+    of_files: bool = False
 
 
 class Verdict(NamedTuple):

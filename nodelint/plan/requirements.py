@@ -40,11 +40,15 @@ _PLACES = frozenset({REGION, ZONE, ZONE_ID, CAPACITY_TYPE, TENANCY}) | RESERVATI
 
 
 class RequirementDrift(NamedTuple):
-    """How many nodes drift, the instance types whose nodes all do, and the lines to blame."""
+    """How many nodes drift, the instance types whose nodes all do, and the lines to blame.
+
+    `of_files` says that a requirement decides which holds a placeholder.
+    """
 
     covered: Covered
     types: TypeSet
     lines: tuple[Node, ...]
+    of_files: bool = False
 
 
 class Line(NamedTuple):
@@ -61,7 +65,9 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
     as_before = [json_value(line.node) for line in old.pool.requirements] if unread else []
     unread = [node for node in unread if json_value(node) not in as_before]
     wanted = Requirements(line.requirement for line in lines)
-    before = Requirements(line.requirement for line in _read(old.pool, release)[0])
+    lines_before, unread_before = _read(old.pool, release)
+    before = Requirements(line.requirement for line in lines_before)
+    not_known = {_known_key(node) for node in unread_before}
     types = NONE
     parts: list[Covered] = ["unknown"] if unread else []
     blamed: list[Node] = list(unread)
@@ -69,21 +75,35 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
         key = requirement.key
         if key in before and before[key]._replace(min_values=None) == requirement._replace(min_values=None):
             continue
-        if key not in _PLACES and (key in old.catalog.keys or key in (OS, WINDOWS_BUILD)):
-            failing = alive - old.supply.select(requirement)
-            types |= failing
-            covered: Covered = "some" if failing else "none"
-            if not failing and _may_run_unlisted(requirement, before.get(key) if key in before else None, old):
-                covered = "unknown"
-                parts.append(covered)
-        else:
-            covered = _of_label(requirement, _label(key, old, before, release), old)
-            parts.append(covered)
-        if covered != "none":
+        failing: TypeSet = NONE
+        covered: Covered = "unknown"
+        if not (key in not_known or None in not_known):  # else it is not known what nodes were asked for before
+            failing, covered = _compare_key(requirement, old, before, alive)
+        types |= failing
+        parts += [] if failing else [covered]
+        if failing or covered != "none":
             blamed += [line.node for line in lines if line.requirement.key == key]
     if types:
         parts.append("all" if types == alive else "some")
-    return RequirementDrift(joined(parts), types, tuple(blamed))
+    return RequirementDrift(joined(parts), types, tuple(blamed), bool(unread or not_known))
+
+
+def _compare_key(
+    requirement: Requirement, old: Resolution, before: Requirements, alive: TypeSet
+) -> tuple[TypeSet, Covered]:
+    """Return the types whose nodes all fail a requirement, and how many nodes do of which no type says so."""
+    key = requirement.key
+    if key in _PLACES or not (key in old.catalog.keys or key in (OS, WINDOWS_BUILD)):
+        return NONE, _of_label(requirement, _label(key, old, before, old.version), old)
+    failing = alive - old.supply.select(requirement)
+    may_run = not failing and _may_run_unlisted(requirement, before.get(key) if key in before else None, old)
+    return failing, "unknown" if may_run else "none"
+
+
+def _known_key(line: Node) -> str | None:
+    """The key of a requirement; None if the key itself is not known."""
+    key = line.get("key")
+    return normalize(key.value) if key is not None and isinstance(key.value, str) else None
 
 
 def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Resolution) -> bool:

@@ -83,7 +83,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
-    """The blocks that may install a chart with objects, by where it stands below the side's root."""
+    """Return the blocks that may install a chart with objects, by their place below the root of the side."""
     charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
         return {}

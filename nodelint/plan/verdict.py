@@ -161,7 +161,9 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
     if drift.covered == "none":
         return [], NONE
     reasons = [
-        Reason("RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change)
+        Reason(
+            "RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change, of_files=drift.of_files
+        )
         for node in drift.lines
         if (change := _requirement_change(sides, node))
     ]
@@ -202,7 +204,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
 
 
 def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """What the hash of the class covers.
+    """Return what changes in fields of the class that its hash covers.
 
     It comes before types that the class leaves out: since 1.6 those are looked for every half hour only.
     """

@@ -203,27 +203,31 @@ def explain_not_launched(resolution: Resolution) -> str | None:
     return None if found is None else f"{found[0].label}: {found[1].message}"
 
 
+def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
+    """Say that nothing is launched, whatever the account has. Nothing if a type meets all and has an image."""
+    launchable, candidates = len(resolution.launchable), len(resolution.candidates)
+    why, newer = explain_not_launched(resolution), resolution.perhaps_newer
+    if why is not None:
+        yield from wrap(f"=> nothing is launched with {why}", width, "")
+        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
+    elif not candidates and newer is not None:
+        yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
+    elif not candidates:
+        yield f"=> none of {total} meets the requirements"
+        yield from _why_none(resolution, width)
+    elif not launchable:
+        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
+        yield from wrap(words, width, "")
+
+
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
     launchable = len(resolution.launchable)
     candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
-    why = explain_not_launched(resolution)
-    if why is not None:
-        yield from wrap(f"=> nothing is launched with {why}", width, "")
-        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
-        return
-    if not candidates:
-        newer = resolution.perhaps_newer
-        if newer is not None:
-            yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
-            return
-        yield f"=> none of {total} meets the requirements"
-        yield from _why_none(resolution, width)
-        return
-    if not launchable:
-        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
-        yield from wrap(words, width, "")
+    never = list(_say_never(resolution, total, width))
+    if never:
+        yield from never
         return
     relaxed = resolution.min_values_relaxed
     unmet = [least for least in resolution.min_values if not least.met and not relaxed]

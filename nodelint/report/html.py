@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from html import escape
 
+from nodelint import __version__
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.fix_effects import describe_unsafe_fix
@@ -49,7 +50,7 @@ article{border:1px solid var(--line);border-left:.3rem solid;border-radius:.4rem
 article p{margin:.25rem 0;overflow-wrap:anywhere}
 th.number,td.number{text-align:right;padding:.35rem 0 .35rem .6rem;white-space:nowrap;
 font-variant-numeric:tabular-nums}
-main>h2{margin:1.5rem 0 .25rem}
+main>h2{margin:1.5rem 0 .25rem}.quiet+section>h2{margin-top:1rem}
 @media(max-width:40rem){th,td{padding-right:.4rem}th.number,td.number{padding-left:.55rem;padding-right:0;font-size:.75rem}}
 """
 
@@ -57,7 +58,10 @@ main>h2{margin:1.5rem 0 .25rem}
 def render(report: Report, run: Run) -> str:
     """Return the page: the verdict, a table of all objects, the findings, and what was not judged."""
     lead = inline_code(_sentence(headline(report, run.files, run.unread)))
-    body = f"{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
+    made = ", ".join(filter(None, [f"nodelint {__version__}", run.time, run.commit and f"commit {run.commit}"]))
+    body = (
+        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
+    )
     return html_page("nodelint check", lead, body, _OWN_STYLE)
 
 

@@ -59,7 +59,7 @@ def _type_lines(types: Iterable[PoolTypes]) -> Iterator[str]:
 
 
 def _changes(pool: PoolTypes) -> tuple[tuple[str, list[str]], ...]:
-    return ("no more", pool.lost), ("new", pool.gained)
+    return ("no longer possible:", pool.lost), ("new:", pool.gained)
 
 
 _MOST_FAMILIES = 8
@@ -68,7 +68,7 @@ _MOST_FAMILIES = 8
 def _families(names: Sequence[str]) -> str:
     """Instance types by family, the first of them with how many of each."""
     counts = Counter(name.partition(".")[0] for name in names)
-    shown = [f"{family} ({number})" for family, number in sorted(counts.items())]
+    shown = [f"{counted(number, 'type')} of {family}" for family, number in sorted(counts.items())]
     more = f" and {len(shown) - _MOST_FAMILIES} more families" if len(shown) > _MOST_FAMILIES else ""
     return ", ".join(shown[:_MOST_FAMILIES]) + more
 

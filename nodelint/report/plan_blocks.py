@@ -194,8 +194,8 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what may move nodes although none drifts is no all-clear."""
-    moves = pool.grade == "none" and any(effect.removes for effect in pool.effects)
+    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
+    moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
@@ -225,7 +225,8 @@ def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
     if reason.covered == "unknown":
-        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
+        unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
     parts += [] if reason.recorded else ["also a cause; Karpenter records only the first cause"]
     return ", ".join(parts)
 

@@ -49,7 +49,7 @@ class Run(NamedTuple):
     working folder); where a tool shows findings beside the lines of a repository, it must be the repository's.
     `older` is what an older release would find, `unread` what holds objects and was not read.
     `repository` is the path of the repository that the run is a part of, if workloads in the rest of it were not
-    compared with the pools.
+    compared with the pools. `time` and `commit` are those of a run whose report is kept; else empty.
     """
 
     files: int
@@ -61,6 +61,8 @@ class Run(NamedTuple):
     older: Older | None = None
     unread: Sequence[UnreadGroup] = ()
     repository: str = ""
+    time: str = ""
+    commit: str = ""
 
 
 class Skips(NamedTuple):

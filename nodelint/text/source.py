@@ -91,9 +91,17 @@ class Source(SourceText):
         return self._masked is not None
 
     def _is_read(self, begin: int, end: int) -> bool:
-        if holds_keyword(self.text, begin, end):
+        if holds_keyword(self.text, begin, end) or self._lacks_version(begin, end):
             return True
         return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
+
+    def _lacks_version(self, begin: int, end: int) -> bool:
+        """Return whether a document beside others is of a kind of Karpenter's, and names no apiVersion."""
+        return (
+            re.compile(_OUR_KIND).search(self.text, begin, end) is not None
+            and self.text.find("apiVersion", begin, end) < 0
+            and holds_keyword(self.text)
+        )
 
     def _is_script(self) -> bool:
         """Whether it is a text in which the encoding is the author's own choice."""
@@ -324,9 +332,10 @@ _DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
 """What the name of a file ends in that is YAML and nothing else."""
 
+_OUR_KIND = r"(?m)^kind[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|NodeOverlay|Provisioner|AWSNodeTemplate)\b"
 _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate)\b"
+    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|NodeOverlay|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate)\b"
 )
 _OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"

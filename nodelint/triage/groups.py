@@ -85,7 +85,7 @@ class LogGroup(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it stays until something is done, passes by itself, or is unclear."""
+        """Return whether the error stays until something is done, passes by itself, or is unclear."""
         return self.case.verdict if self.case and not self.lasting else "unclear"
 
     @property

@@ -267,6 +267,7 @@ LIMITS = {
         commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
         forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
         forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
+        forms/terraform/named_files.py:_LARGEST
         forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
     forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
@@ -277,7 +278,7 @@ LIMITS = {
         report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_TYPES report/pools_html.py:_MOST_WORKLOADS
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
-        report/html.py:_PLACES mcp/server.py:_MOST_NOTES
+        report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
         apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
@@ -315,6 +316,9 @@ LIMITS = {
         forms/kustomize/kustomizations.py:_HIGHEST forms/kustomize/kustomizations.py:_MOST_FOLDERS
         forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
+        forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
+        commands/_values.py:_MOST_CHARACTERS
+        fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew

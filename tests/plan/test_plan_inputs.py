@@ -351,6 +351,22 @@ TREES: dict[str, Tree] = {
         ),
         (("_env/nodes.hcl", "x = 1", "x = 2"),),
     ),
+    "chart: a test of it in a workflow": Tree(
+        {
+            **chart(values=f"alias: {ALIAS}\nother: 1\n"),
+            "envs/prod.yaml": f"alias: {ALIAS}\n",
+            ".github/workflows/test.yaml": "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n"
+            "      - run: helm template nodes chart --set other=2 > /dev/null\n",
+            "deploy.sh": "helm upgrade --install nodes ./chart -f envs/prod.yaml > /dev/null\n",
+        },
+        (("envs/prod.yaml", *NEWER), ("deploy.sh", " > /dev/null", f" --set alias={ALIAS}x")),
+        ((".github/workflows/test.yaml", "other=2", "alias=al2023@v20260101"),),
+    ),
+    "a placeholder of a shell in small letters": Tree(
+        {"nodes.yaml": f"{POOL}---\n{class_of(tags='team: ${team}')}", "prod.env": "export team=a\nother=a\n"},
+        (("prod.env", "team=a", "team=b"),),
+        (("prod.env", "other=a", "other=b"),),
+    ),
     "chart: its own version": Tree(
         chart(alias="al2023@{{ .Chart.AppVersion }}") | {"chart/Chart.yaml": f"{CHART}appVersion: v20260618\n"},
         (("chart/Chart.yaml", *NEWER),),

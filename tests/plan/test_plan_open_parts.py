@@ -190,3 +190,18 @@ def test_a_field_that_a_condition_may_set_is_not_called_new(nodelint: Run, tmp_p
         nodelint, tmp_path, "template of Terraform", ("%{ if has_kubelet ~}\n" + whole + "%{ endif ~}\n", whole)
     )
     assert "its nodes may be replaced" in shown and "all nodes" not in shown
+
+
+def test_a_requirement_that_was_not_known_before_decides_nothing(nodelint: Run, tmp_path: Path) -> None:
+    """Nodes may have met it all along; what differs for another key is said all the same."""
+    plain = POOL.replace("ARCHS\n", "")
+    for side, values in (("old", "${zone}"), ("new", "us-east-1a")):
+        zone = f"        - {{key: topology.kubernetes.io/zone, operator: In, values: [{values!r}]}}\n"
+        put(tmp_path / side / "pool.yaml", plain + zone)
+    shown = " ".join(nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout.split())
+    assert "nodes may be replaced; the files do not tell: RequirementsDrifted" in shown
+    assert "(a value is not known here)" in shown and "AWS account" not in shown
+    put(tmp_path / "new" / "pool.yaml", (plain + zone).replace("[spot]", "[on-demand]"))
+    assert (
+        "all nodes are replaced: RequirementsDrifted" in nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout
+    )

@@ -19,6 +19,7 @@ NAMES = {
 """How each form is named in identifiers and strings."""
 
 _FLAGS = "the flags `--helm` and `--kustomize` of other tools, for which a wrong use names the way"
+_VALUES = "the flag `--values` is about charts, and its help says so"
 _WORDS = "words of a report or a message"
 _PROMISED = "rules are promised these names"
 _ROLLOUTS = "Argo Rollouts, which is no form, has its group in common with Argo CD"
@@ -39,6 +40,8 @@ ALLOWED = {
     "report/run_setup.py": _WORDS,
     "report/skipped.py": _WORDS,
     "commands/_help.py": _FLAGS,
+    "commands/__init__.py": _VALUES,
+    "commands/_values.py": _VALUES,
     "model/cluster_objects.py": _ROLLOUTS,
     "text/embedded_regions.py": _ROLLOUTS,
 }

@@ -419,3 +419,70 @@ def test_protected_pods_in_a_pool_that_ends_drains(nodelint: Run, tmp_path: Path
     ):
         files = write(grace, JOB.format(deadline=deadline, protection=protection))
         assert len(check(nodelint, tmp_path / str(n), files, "protection-cut-short")) == count, (grace, deadline)
+
+
+ROLE_OF_NODES = """\
+locals {
+  node_role = "${var.cluster}-karpenter-node"
+}
+resource "aws_iam_role" "karpenter_node" {
+  name               = NAME
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
+}
+resource "aws_iam_instance_profile" "karpenter_node" {
+  name = local.node_role
+  role = aws_iam_role.karpenter_node.name
+}
+output "node_role_arn" {
+  value = aws_iam_role.karpenter_node.arn
+}
+"""
+EKS = (
+    'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n'
+    '  tags = { "karpenter.sh/discovery" = "main" }\n%s}\n'
+)
+API = '  authentication_mode = "API"\n  access_entries = { admin = { principal_arn = var.admin } }\n'
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "field", "severity"),
+    [
+        (API, '"${var.cluster}-karpenter-node"', "role", "warning"),
+        (API, "local.node_role", "role", "warning"),
+        (API, "local.node_role", "instanceProfile", "warning"),
+        ("", "local.node_role", "role", "info"),
+        (API, '"other-${var.cluster}-karpenter-node"', "role", None),
+        (API, "var.name", "role", None),
+        (API.replace("{ admin", "merge(var.entries, { admin") + ")\n", "local.node_role", "role", "warning"),
+        (API.replace("{ admin = { principal_arn = var.admin } }", "var.entries"), "local.node_role", "role", None),
+        (f"{API}  # EC2_LINUX\n", "local.node_role", "role", None),
+        (f"{API}  roles = [module.iam.node_role_arn]\n", "local.node_role", "role", None),
+    ],
+)
+def test_a_role_to_which_nothing_in_the_files_gives_access(
+    nodelint: Run, tmp_path: Path, mode: str, name: str, field: str, severity: str | None
+) -> None:
+    node_class = CLASS.format(role="main-karpenter-node").replace("  role:", f"  {field}:")
+    files = {
+        "infra/modules/eks/main.tf": EKS % mode,
+        "infra/modules/iam/main.tf": ROLE_OF_NODES.replace("NAME", name),
+        "README.md": "There is no aws-auth: karpenter's nodes have access entries.\n",
+        "gitops/karpenter/class.yaml": node_class,
+    }
+    for form, more in {
+        "yaml": {},
+        "chart": {
+            "gitops/karpenter/class.yaml": "",
+            "gitops/pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+            "gitops/pools/values.yaml": "name: main-karpenter-node\n",
+            "gitops/pools/templates/class.yaml": node_class.replace("main-karpenter-node", "{{ .Values.name }}"),
+        },
+        "terraform": {
+            "gitops/karpenter/class.yaml": "",
+            "infra/pools.tf": HEREDOC.format(text="".join(f"    {line}\n" for line in node_class.splitlines())),
+        },
+    }.items():
+        write_files(tmp_path / form, {**files, **more})
+        done = nodelint("check", str(tmp_path / form), "--format", "json", "--select", "node-role-without-access")
+        found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
+        assert found == ([severity] if severity else []), form

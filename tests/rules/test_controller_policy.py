@@ -31,14 +31,14 @@ def arns(*kinds: str) -> list[str]:
     return [f"arn:aws:ec2:eu-west-1:*:{kind}/*" for kind in kinds]
 
 
-def policy(lacking: str = "", kind: str = "") -> Statements:
-    """Karpenter's own policy, without an action, or with a kind of resources that no launch is allowed on."""
+def policy(lacking: str = "", kind: str = "", untagged: str = "") -> Statements:
+    """Karpenter's own policy, without an action, or without a kind of resources in launches or their tags."""
     read, made = (tuple(k for k in kinds if k != kind) for kinds in (READ_KINDS, MADE_KINDS))
     rows = [
         (["ec2:RunInstances", "ec2:CreateFleet"], arns(*read)),
         (["ec2:RunInstances", "ec2:CreateFleet"], arns(*made)),
         (["ec2:CreateLaunchTemplate"], arns("launch-template")),
-        (["ec2:CreateTags"], arns(*MADE_KINDS)),
+        (["ec2:CreateTags"], arns(*(k for k in MADE_KINDS if k != untagged))),
         (["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"], arns("instance", "launch-template")),
         ([*READS, *PROFILES], ["*"]),
         (["iam:PassRole"], ["arn:aws:iam::111122223333:role/nodes"]),
@@ -119,6 +119,8 @@ MISTAKES: list[tuple[dict[str, str], str, str, str]] = [
     ({"lacking": "ec2:TerminateInstances"}, "1.14.1", "", "no policy grants `ec2:TerminateInstances`"),
     ({"kind": "launch-template"}, "1.14.1", "", "`ec2:CreateFleet` is not allowed on `launch-template/*`"),
     ({"kind": "subnet"}, "1.14.1", "", "`ec2:RunInstances` is not allowed on `subnet/*`"),
+    ({"untagged": "fleet"}, "1.14.1", "", "`ec2:CreateTags` is not allowed on `fleet/*`"),
+    ({"untagged": "spot-instances-request"}, "1.14.1", "", "`ec2:CreateTags` is not allowed on `spot-instances"),
 ]
 
 
@@ -139,3 +141,106 @@ def test_a_policy_that_lacks_something_and_its_twin(nodelint: Run, tmp_path: Pat
         assert any(text.startswith(message) for text in found), (mistake, found)
         if before:
             assert check(nodelint, tmp_path / f"{n}-before", files, before) == []
+
+
+TAGS = """\
+data "aws_iam_policy_document" "more" {{
+  statement {{
+    actions   = ["ec2:CreateTags"]
+    resources = ["*"]
+    condition {{
+      test     = "{test}"
+      variable = "{variable}/kubernetes.io/cluster/main"
+      values   = ["owned"]
+    }}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "variable", "found"),
+    [
+        ("StringEquals", "aws:ResourceTag", True),
+        ("StringEqualsIfExists", "aws:ResourceTag", False),
+        ("StringEquals", "aws:RequestTag", False),
+    ],
+)
+def test_tags_that_only_tagged_resources_take(
+    nodelint: Run, tmp_path: Path, test: str, variable: str, found: bool
+) -> None:
+    text = as_documents(policy("ec2:CreateTags")) + TAGS.format(test=test, variable=variable)
+    messages = check(nodelint, tmp_path, {"karpenter.tf": text, "class.yaml": CLASS})
+    assert ["has a tag already" in message for message in messages] == [True] * found
+
+
+@pytest.mark.parametrize(
+    ("field", "action"),
+    [
+        ("capacityReservationSelectorTerms: [{tags: {team: web}}]", "ec2:DescribeCapacityReservations"),
+        ("placementGroupSelector: {name: web}", "ec2:DescribePlacementGroups"),
+    ],
+)
+def test_a_class_that_selects_what_the_controller_may_not_list(
+    nodelint: Run, tmp_path: Path, field: str, action: str
+) -> None:
+    for n, (lines, more, count) in enumerate([((field,), [], 1), ((), [], 0), ((field,), [action], 0)]):
+        statements = [*policy(), *({"Effect": "Allow", "Action": [name], "Resource": ["*"]} for name in more)]
+        files = {"karpenter.tf": as_jsonencode(statements), "class.yaml": nodeclass(*lines)}
+        found = check(nodelint, tmp_path / str(n), files)
+        assert [action in message for message in found] == [True] * count
+
+
+def test_what_other_controllers_are_allowed_is_not_counted(nodelint: Run, tmp_path: Path) -> None:
+    other = as_documents([{"Action": ["iam:PassRole"], "Resource": ["*"]}]).replace("karpenter", "balancer")
+    karpenter = {"a/karpenter.tf": as_documents(policy("iam:PassRole")), "class.yaml": CLASS}
+    for n, (more, count) in enumerate([({"b/iam.tf": other}, 1), ({"a/iam.tf": other}, 0)]):
+        with_word = {path: f'{text}locals {{\n  of = "karpenter"\n}}\n' for path, text in more.items()}
+        assert len(check(nodelint, tmp_path / str(n), {**karpenter, **with_word})) == count
+
+
+IRSA = """\
+module "irsa" {
+  source                             = "terraform-aws-modules/iam/aws//modules/iam-role-for-service-accounts-eks"
+  version                            = "5.44.0"
+  attach_karpenter_controller_policy = true
+%s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "release", "message"),
+    [
+        ("", "1.6.0", "`iam:GetInstanceProfile` and 5 more: the EC2NodeClass is never ready"),
+        ("  enable_karpenter_instance_profile_creation = true\n", "1.6.0", ""),
+        ("  enable_karpenter_instance_profile_creation = true\n", "1.8.0", "`iam:ListInstanceProfiles`"),
+        ("  role_policy_arns = { more = aws_iam_policy.more.arn }\n", "1.8.0", ""),
+    ],
+)
+def test_the_module_of_iam_grants_profiles_on_request(
+    nodelint: Run, tmp_path: Path, more: str, release: str, message: str
+) -> None:
+    found = check(nodelint, tmp_path, {"main.tf": IRSA % more, "class.yaml": CLASS}, release)
+    assert [message in text for text in found] == [True] * bool(message)
+
+
+CHART = """\
+resource "helm_release" "karpenter" {{
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({{ settings = {{ clusterName = "main", interruptionQueue = {queue} }} }})]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "count"),
+    [('"main"', 1), ("aws_sqs_queue.main.name", 1), ('try(aws_sqs_queue.main[0].name, "")', 0), ('""', 0)],
+)
+def test_a_queue_that_the_controller_may_not_read(nodelint: Run, tmp_path: Path, queue: str, count: int) -> None:
+    without = [row for row in policy() if "sqs:GetQueueUrl" not in str(row["Action"])]
+    files = {"iam.tf": as_jsonencode(without), "main.tf": CHART.format(queue=queue), "class.yaml": CLASS}
+    found = check(nodelint, tmp_path, files)
+    assert ["`sqs:GetQueueUrl` and 2 more" in message for message in found] == [True] * count

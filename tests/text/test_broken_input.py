@@ -28,6 +28,7 @@ from nodelint.text import Source
 from tests.conftest import by_place
 from tests.ec2.test_facts import ACCOUNT, snapshot_of
 from tests.manifests import nodepool
+from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -543,3 +544,27 @@ def test_each_side_of_a_merge_conflict_is_a_way_out(rules: dict[str, Rule], base
         assert not after.problems
         weights.append([document.root.find("spec", "weight").value for document in after.documents])
     assert weights == [[10, 10], [20, 20]]
+
+
+BROKEN = "---\nkind: {kind}\nspec: [\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("NodePool", 1), ("EC2NodeClass", 1), ("NodeOverlay", 1), ("ConfigMap", 0), ("Deployment", 0)],
+)
+def test_a_broken_document_of_a_kind_without_a_group(nodelint: Run, tmp_path: Path, kind: str, count: int) -> None:
+    text = nodepool() + BROKEN.format(kind=kind)
+    forms = {
+        "yaml": {"pools.yaml": text},
+        "kustomize": {"pools.yaml": text, "kustomization.yaml": "resources: [pools.yaml]\n"},
+        "chart": {
+            "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+            "c/values.yaml": "# karpenter\n",
+            "c/templates/pools.yaml": text,
+        },
+    }
+    for form, files in forms.items():
+        write_files(tmp_path / form, files)
+        done = nodelint("check", str(tmp_path / form), "--format", "json", "--select", "yaml-syntax")
+        assert len(json.loads(done.stdout)["findings"]) == count, form

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
-NOT_INSTALLED = "this CEL needs the package cel-expr-python: `pip install cel-expr-python`"
+NOT_INSTALLED = (
+    "this CEL needs the package cel-expr-python: `pip install cel-expr-python`,"
+    " or `pipx inject nodelint cel-expr-python`"
+)
 
 
 class Unsupported(ValueError):

@@ -99,13 +99,17 @@ def write_files(
         if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(OF_OTHERS)
     ]
     links = []
+    folders: set[str] = set()
     for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
         path = _inside(into, entry.path)
         if data is None and needed(entry.path):
             raise GitError(f"this clone does not have {entry.path} as it was: fetch all of {revision[:12]} first")
         if path is None or data is None:
             continue
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        folder = os.path.dirname(path)
+        if folder not in folders:
+            os.makedirs(folder, exist_ok=True)
+            folders.add(folder)
         if entry.link:
             links.append((path, os.fsdecode(data)))
             continue

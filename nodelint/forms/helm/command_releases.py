@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.helm.commands import HelmCommand
-from nodelint.forms.lib.chart_commands import join_lines
+from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_values import MOST_RELEASES, RepositoryTree
 from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
@@ -87,6 +87,8 @@ def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> 
     for found in _COMMAND.finditer(text):
         begins = text.rfind("\n", 0, found.start()) + 1
         if re.match(r"[ \t]*(?:-[ \t]+)?(?:#|//|echo\b)", text[begins : found.start()]):
+            continue
+        if is_trial(text[found.start() :].partition("\n")[0]):
             continue
         named = [match[1].strip("\"'") for match in _FOLDER.finditer(text, 0, found.start())]
         inner = [_VARIABLE_BEFORE.sub("", named[-1])] if named else []

@@ -17,7 +17,7 @@ from nodelint.forms.helm.charts import find_users, other_templates
 from nodelint.forms.helm.command_releases import read_script
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_commands import join_lines
+from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_places import CHART, chart_around, names_chart
 from nodelint.forms.lib.chart_values import RepositoryTree, holds_unknown
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
@@ -64,7 +64,7 @@ class _UnreadValues:
             if self._are_read(source, chart):
                 continue
             for command in _COMMAND.finditer(join_lines(source.text)):
-                if not names_chart(command[0], chart):
+                if not names_chart(command[0], chart) or is_trial(command[0]):
                     continue
                 yield InputText(
                     "helm command", " ".join(command[0].split()), Span(source, command.start(), command.end())

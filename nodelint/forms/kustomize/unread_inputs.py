@@ -30,7 +30,7 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
 
 
 def _says_something(root: Node | None) -> bool:
-    """Whether a kustomization is more than its own kind; without that kustomize stops."""
+    """Whether a kustomization has more than its kind. kustomize stops at one that has not."""
     if root is None or root.kind != "mapping":
         return root is not None and root.value is not None
     values = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))

@@ -35,6 +35,9 @@ _CONTINUED = r"\\\r?\n"
 HELM_COMMAND = "a helm command"
 """How a report names an installation by a command."""
 
+_TRIAL = r"[ \t]template[ \t][^\n]*?(?<!2)>[ \t]*/dev/null"
+"""A command that renders a chart and throws the result away: a test of the chart, and no installation."""
+
 _NAMESPACE = r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)"""
 
 
@@ -86,3 +89,8 @@ def find_written_version(text: str, command: re.Match[str]) -> re.Match[str] | N
 
 def _is_path(before: str, word: str) -> bool:
     return "/" in word and not word.startswith("-") and re.fullmatch(_TAKES_A_PATH, before) is None
+
+
+def is_trial(command: str) -> bool:
+    """Return whether a command renders a chart for nothing but to see whether that fails."""
+    return re.search(_TRIAL, command) is not None

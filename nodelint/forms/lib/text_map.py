@@ -268,7 +268,7 @@ class Back:
         return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
-        """Whether the files come to a text of the same values, once they are edited: told by who fills it in."""
+        """Whether edited files render to a text of the same values, as the form that fills the text in says."""
         return False
 
     def _own(self, edit: Edit) -> Edit | None:

@@ -92,9 +92,12 @@ class VariableInputs:
         for source in self._list_files() if names else ():
             is_environment = _OF_ENVIRONMENT.search(source.path) is not None
             for name in sorted(names):
-                if name not in source.text or (is_environment and name != name.upper()):
+                if name not in source.text:
                     continue
-                for found in _assignment_of(name).finditer(source.text):
+                # A name in small letters is a word of much else in a script: only a variable of the shell counts.
+                is_plain = is_environment and name != name.upper()
+                pattern = _shell_assignment_of(name) if is_plain else _assignment_of(name)
+                for found in pattern.finditer(source.text):
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
         if names and self._further:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
@@ -128,6 +131,10 @@ class VariableInputs:
         if not _HELD.search(text) and (not by_name or _MANIFEST.search(text)):
             return None
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)
+
+
+def _shell_assignment_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?m)^[ \t]*(?:export[ \t]+)?{re.escape(name)}=[^\n]*")
 
 
 def _assignment_of(name: str) -> re.Pattern[str]:

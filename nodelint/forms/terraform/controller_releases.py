@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
 from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.model.evidence import OVERRIDDEN, Evidence, match_chart, not_known, stated
@@ -50,13 +51,16 @@ def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[Contr
                 continue
             for names in instances(outer, evaluator):
                 inside = evaluator.inside(names)
-                if _is_controller(outer, inside):
+                if _is_controller(outer, inside, around):
                     version = inside.value(outer["version"]) if "version" in outer else None
                     yield ControllerRelease(block, given, inside, module, version)
 
 
-def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> bool:
-    """Whether a block installs Karpenter's own chart: by its name or address, else by the release's name."""
+def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator, folder: str) -> bool:
+    """Whether a block installs Karpenter's own chart: by its name or address, else by the release's name.
+
+    A copy of the chart in the repository counts, which the chart's own file tells.
+    """
     values = {name: evaluator.value(outer[name]).value for name in ("chart", "repository", "name") if name in outer}
     repository = values.get("repository")
     if isinstance(repository, str) and "karpenter" not in repository:
@@ -65,7 +69,22 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> boo
     if not isinstance(chart, str):
         return values.get("name") == "karpenter"
     found = match_chart(chart)
+    if found is None and chart.startswith((".", os.sep)):
+        return _is_copied_chart(os.path.normpath(os.path.join(folder, chart)))
     return found is not None and found[1] is None
+
+
+def _is_copied_chart(folder: str) -> bool:
+    """Whether a folder holds a copy of Karpenter's chart."""
+    try:
+        text = gate.read(os.path.join(folder, "Chart.yaml"), _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return False
+    return re.search(r"(?m)^name: *karpenter *$", text) is not None and "aws/karpenter" in text
+
+
+_LARGEST = 1 << 16
+"""Bytes of a Chart.yaml."""
 
 
 def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:

@@ -284,7 +284,9 @@ class HclReader:
         return self.node(index, last), last + 2
 
     def value(self, index: int, enders: tuple[str, ...], depth: int) -> tuple[Node, int]:
-        """A value and the index behind it: of `enders` or line breaks before one."""
+        """Return the value that begins at an index, and the index behind it. It ends at one of `enders`, or at a line
+        break before one.
+        """
         begin = index
         kind = self.kind(index)
         found: tuple[Node, int] | None = None

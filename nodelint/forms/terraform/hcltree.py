@@ -61,7 +61,7 @@ _JSON_LINE = r"(?:[^\\]|\\(?!n).)*+\\n|(?:[^\\]|\\(?!n).)++"
 
 
 def text_pieces(text: str, start: int, end: int, kind: str) -> Iterator[TemplatePiece]:
-    """The text between two places of a template, a piece for each line; in JSON its break is an escape."""
+    """Yield the text between two places of a template, a piece for each line. In JSON a line break is an escape."""
     if kind == "json":
         for line in re.compile(_JSON_LINE, re.DOTALL).finditer(text, start, end):
             yield TemplatePiece("", line.start(), line.end(), line.start(), line.end())

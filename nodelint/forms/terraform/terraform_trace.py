@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nodelint.text import Source
 
-__all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of"]
+__all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
 
 STEPS = 5
 """More steps from an expression to a resource are not followed."""
@@ -178,3 +178,18 @@ def folder_of(path: str) -> str:
 def find_arguments(text: str, name: str) -> list[str]:
     """Return what a text gives an argument or key, as it is written, in the order of the text."""
     return [value.strip() for value in re.findall(_ARGUMENT.format(re.escape(name)), text)]
+
+
+def may_be_text(written: str, text: str) -> bool:
+    """Return whether an expression, in which references may stand, can come to a text."""
+    if not written.startswith('"'):
+        return True
+    first, *others = re.split(r"\$\{[^{}]*\}", written.strip('"'))
+    if not others or not text.startswith(first) or not text.endswith(others[-1]):
+        return not others and text == first
+    at, end = len(first), len(text) - len(others[-1])
+    for part in others[:-1]:
+        at = text.find(part, at, end) + len(part)
+        if at < len(part):
+            return False
+    return at <= end

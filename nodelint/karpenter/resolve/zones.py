@@ -220,7 +220,7 @@ def _notes(
     zones: Mapping[str, str] | None,
     reserved: Sequence[_Reserved] | None,
 ) -> Iterator[tuple[Node, str]]:
-    """Yield what the numbers do not show."""
+    """Yield sentences about zones that the numbers do not show."""
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if terms is not None and reserved:
         yield from _about_reservations(terms, reserved, view)
