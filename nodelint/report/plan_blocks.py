@@ -137,18 +137,21 @@ def headline_rows(pool: PoolPlan) -> list[str]:
     elif pool.never_stored is not None:
         parts.append("no node of it runs, so none is replaced")
     elif not parts:
-        parts.append("no node drifts; the change takes effect at once" if pool.effects else "no node drifts")
-        if pool.verdict.reasons and pool.stopped_before is not None:
-            now = " and can" if pool.stopped is not None else ""
-            parts[-1] = f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"
-    node_class = pool.before.node_class if pool.before is not None else None
-    if node_class is not None and any(_is_of_class(reason) for reason in pool.verdict.reasons if _has_none(reason)):
-        parts.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
+        at_once = "; the change takes effect at once" if pool.effects else ""
+        parts += _without_nodes(pool) or [f"no node drifts{at_once}"]
     return parts
 
 
-def _has_none(reason: Reason) -> bool:
-    return reason.covered == "none"
+def _without_nodes(pool: PoolPlan) -> list[str]:
+    """What changes although no node has it; nothing where there may be nodes."""
+    if not pool.verdict.reasons or pool.stopped_before is None:
+        return []
+    now = " and can" if pool.stopped is not None else ""
+    rows = [f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"]
+    node_class = pool.before.node_class if pool.before is not None else None
+    if node_class is not None and any(map(_is_of_class, pool.verdict.reasons)):
+        rows.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
+    return rows
 
 
 def _is_of_class(reason: Reason) -> bool:
