@@ -27,10 +27,12 @@ UNREADABLE = "path"
 """Files that cannot be read: standard error has the reasons."""
 
 _NOT_RENDERED = {
-    "overlay": (" that patches Karpenter objects", " that patch Karpenter objects"),
-    "chart": (", judged from its templates and values", ", judged from their templates and values"),
+    "overlay": ("that patches Karpenter objects", "that patch Karpenter objects"),
+    "chart": ("with its values", "with their values"),
 }
-"""What is said of one overlay or chart that is judged unrendered, and of several."""
+"""What is said of one overlay that is judged unrendered, or of one chart that helm did not render; and of several."""
+
+_HOW = {"overlay": "not rendered", "chart": "rendered without helm"}
 
 
 def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: Sequence[Object] = ()) -> str:
@@ -46,7 +48,7 @@ def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: S
             groups["not judged" if passed_over else "not judged in full"].append((skip.path, skip.object))
     groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
     parts = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
-    parts += [f"{_files(place)} not {'rendered' if place.kind in _NOT_RENDERED else 'read'}" for place in unread]
+    parts += [f"{_files(place)} {_HOW.get(place.kind, 'not read')}" for place in unread]
     if report.unbuilt:
         parts.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
     return ", ".join(parts)
@@ -88,9 +90,9 @@ def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
     for place in unread:
         single = len(place.files) == 1
         if place.kind in _NOT_RENDERED:
-            values = f", and with {list_first(place.values, _MOST)}" if place.values else ""
-            what = f"{_files(place)}{_NOT_RENDERED[place.kind][not single]}{values}"
-            lines.append(f"Not rendered: {what}; to judge the result: {place.way}.")
+            values = f" and {list_first(place.values, _MOST)}" if place.values else ""
+            what = f"{_files(place)} {_NOT_RENDERED[place.kind][not single]}{values}"
+            lines.append(f"{_HOW[place.kind].capitalize()}: {what}; to judge the result: {place.way}.")
         elif place.kind == _JINJA:
             what = "a template of Terraform" if single else "templates of Terraform"
             lines.append(f"Not read: {_files(place)}, {what}: {list_first(place.files, _MOST)}.")

@@ -145,12 +145,21 @@ CHART = {
 def test_the_values_files_that_were_used_are_named(nodelint: Run, tmp_path: Path) -> None:
     for name, text in CHART.items():
         put(tmp_path, text, name)
-    assert "judged from its templates and values; to judge the result:" in nodelint("check").stdout
+    assert "Rendered without helm: 1 chart with its values; to judge the result:" in nodelint("check").stdout
     put(tmp_path, "pool: {name: prod}\n", "c/values-prod.yaml")
     output = nodelint("check").stdout
-    assert "judged from its templates and values, and with c/values-prod.yaml; to judge the result:" in output
+    assert "Rendered without helm: 1 chart with its values and c/values-prod.yaml; to judge the result:" in output
     shown = nodelint("check", "--show-files").stdout
     assert "  line 2: NodePool/a\n  line 2: NodePool/prod with values-prod.yaml\n" in shown, shown
+
+
+@pytest.mark.parametrize("home", ["charts", "deploy/charts"])
+def test_a_chart_that_is_named_may_stand_in_a_folder_charts(nodelint: Run, tmp_path: Path, home: str) -> None:
+    for name, text in CHART.items():
+        put(tmp_path, text, f"{home}/{name}")
+    put(tmp_path, "pool: {name: prod}\n", "prod.yaml")
+    done = nodelint("check", f"{home}/c", "--values", "prod.yaml", "--show-files")
+    assert "NodePool/prod with" in done.stdout, done.stdout + done.stderr
 
 
 WRONG = {

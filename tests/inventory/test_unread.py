@@ -34,7 +34,8 @@ GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  
 
 
 def closing_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line for line in done.stdout.splitlines() if line.startswith(("Not re", "All good", "No findings"))]
+    starts = ("Not re", "Rendered", "All good", "No findings")
+    return [line for line in done.stdout.splitlines() if line.startswith(starts)]
 
 
 OVERLAY = {
@@ -91,9 +92,9 @@ REMOTE = {
         ),
         (
             {"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS.replace("nodes", "{{ .Values.role }}")},
-            "1 chart not rendered",
+            "1 chart rendered without helm",
             [
-                "Not rendered: 1 chart, judged from its templates and values; to judge the result:"
+                "Rendered without helm: 1 chart with its values; to judge the result:"
                 " helm template NAME CHART | nodelint check -."
             ],
         ),
