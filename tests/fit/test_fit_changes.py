@@ -125,7 +125,7 @@ def test_a_class_with_which_nothing_is_launched_is_named(
     start = "tolerate `a:NoSchedule` and `b:NoExecute`, and pool `general` takes it" if pool is TAINTED else "add "
     assert found.startswith(start)
     assert ("once nodes can be launched with EC2NodeClass/" in found) == (class_line is SMALL_VOLUME)
-    said = " ".join(nodelint("fit", ".", "--karpenter-version", "1.5.0").stdout.split())
-    assert ("nothing is launched with EC2NodeClass/" in said) == (class_line is SMALL_VOLUME)
+    printed = " ".join(nodelint("fit", ".", "--karpenter-version", "1.5.0").stdout.split())
+    assert ("nothing is launched with EC2NodeClass/" in printed) == (class_line is SMALL_VOLUME)
     explained = nodelint("explain", ".", "--nodepool", "general", "--karpenter-version", "1.5.0").stdout
     assert ("nothing is launched with EC2NodeClass/" in explained) == (class_line is SMALL_VOLUME)
