@@ -65,7 +65,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
     """Sort the failures of a log, of events and conditions, or of bare messages by cause.
 
     `release` stands for lines that do not tell theirs; where it is None, what depends on the release cannot be
-    told. NoLog where nothing of it is Karpenter's.
+    disruptions. NoLog where nothing of it is Karpenter's.
     """
     tee = _Tee(lines)
     if is_objects(tee.head()):
@@ -172,9 +172,9 @@ def _of_text(tee: _Tee, release: Version | None, reader: Reader) -> Triage:
     text = "".join(tee.text())
     found, unread, has_message = of_text(tee.text())
     if reader.disruptions and not is_failed_read(text):  # lines of a log, shortened by who copied them
-        told = sum(reader.disruptions.values())
-        read = _of_entries(found, max(reader.lines - len(found) - told, 0), release)
-        return read._replace(read=read.read + told, disruptions=reader.disruptions, kind="messages")
+        disruptions = sum(reader.disruptions.values())
+        read = _of_entries(found, max(reader.lines - len(found) - disruptions, 0), release)
+        return read._replace(read=read.read + disruptions, disruptions=reader.disruptions, kind="messages")
     if not has_message or is_failed_read(text):
         failure = explain_failure(text)
         raise NoLog(_NOTHING if failure is None else f"holds no log: {failure}")
