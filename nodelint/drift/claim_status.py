@@ -85,7 +85,7 @@ def _standing(manifest: _Manifest, cluster: Cluster, claim: Claim) -> ClaimStatu
 
 
 def _say_what_is_known(manifest: _Manifest, cluster: Cluster) -> str:
-    """Return what is known of a difference whose fields are not: a NodeClaim holds no more of a class than its hash."""
+    """Return what is known of a difference whose fields are not: a NodeClaim holds only the hash of its class."""
     kind, name, stored, _, release = manifest
     if kind != CLASS_KIND:
         return "by no field that a NodeClaim shows: a label or an annotation that was removed, for example"

@@ -288,6 +288,15 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
+def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
+    """Return the files that may state a release, of the repository around a folder; none outside of a repository."""
+    root = repository(os.path.abspath(folder))
+    found = Discovery()
+    for file in _files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
+        _read_for_release(file, found)
+    return found.stating
+
+
 def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == display_path(file) for source in found.stating):
         return
