@@ -260,11 +260,14 @@ def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
     """Return why standard input holds no object of Kubernetes, or not all: an error of kubectl stands in it."""
     import re
 
-    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects
+    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects, explain_status
 
     if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         return f"standard input holds no Kubernetes object: {explain_missing_objects(text)}"
+    status = explain_status(data.decode("utf-8", "replace")) if b"Failure" in data else None
+    if status is not None:
+        return f"standard input holds an error in place of objects: {status}"
     failure = explain_failure(piped.text) if piped is not None and piped.problems else None
     return None if failure is None else f"not all objects are on standard input: {failure}"
 
@@ -298,6 +301,14 @@ def say_unknown(releases: Iterable[Version]) -> None:
 
     for release in releases:
         say_unknown_release(release, today())
+
+
+def say_stated_for_files(found: Discovery, settings: Settings) -> None:
+    """Say that standard input is not judged for the release which the repository around states."""
+    if found.stdin is not None and found.stdin_path == "-":
+        from nodelint.commands._run_facts import say_release_of_repository
+
+        say_release_of_repository(found, settings)
 
 
 def session_of(settings: Settings) -> Session:

@@ -49,6 +49,13 @@ class Session:
         self._found: Discovery | None = None
         self.today: int | None = None
 
+    def for_old_side(self, settings: Settings) -> Session:
+        """Return the session of the old side of a change: the same rules and schemas, with its own settings."""
+        session = Session(settings, self._read)
+        session._region, session.today = self._region, self.today
+        session.rules, session.schemas = self.rules, self.schemas
+        return session
+
     @cached_property
     def rules(self) -> dict[str, Rule]:
         """Return the rules that come with nodelint, those of the configured folders, and the policies."""

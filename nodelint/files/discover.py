@@ -288,6 +288,15 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
+def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
+    """Return the files that may state a release, of the repository around a folder; none outside of a repository."""
+    root = repository(os.path.abspath(folder))
+    found = Discovery()
+    for file in _files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
+        _read_for_release(file, found)
+    return found.stating
+
+
 def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == display_path(file) for source in found.stating):
         return
@@ -318,7 +327,7 @@ def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> It
 
 
 def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    above = _ignored_around(folder) if exclude.gitignore else None
+    above = _ignored_around(folder, exclude) if exclude.gitignore else None
     excluding = bool(exclude)
     open_folders = [(prefix, *_listed(folder, found, above, exclude))]
     while open_folders:
@@ -390,8 +399,13 @@ def _listed(
     return iter(entries), above
 
 
-def _ignored_around(folder: str) -> Ignored | None:
-    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded.
+
+    In a copy of a repository's folder, what git ignores in that folder is ignored.
+    """
+    if repository(os.path.abspath(folder)) is None:
+        folder = exclude.counterpart(folder)
     if repository(os.path.abspath(folder)) is None:
         return None
     from nodelint.files.gitignore import Ignored

@@ -264,6 +264,10 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
         yield from wrap(", ".join(where), width, "       ")
     if refusal.daemons:
         yield from wrap(_say_daemons(refusal), width, "       ")
+    if verdict.pool.blocker is not None and refusal.reason != "not-ready":
+        obj, problem = verdict.pool.blocker
+        at = place_line(problem.node)
+        yield from wrap(f"nothing is launched with {obj.label}: {problem.message} ({at})", width, "       ")
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
