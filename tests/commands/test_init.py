@@ -35,7 +35,7 @@ HOOK = """\
     entry: nodelint check --timeout 5m --no-repository-rules --
     language: system
     types: [text]
-    files: "\\\\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"
+    files: "(\\\\.(ya?ml|json)(\\\\.(template|erb|mustache|in))?|\\\\.(tf|tofu|tfvars|hcl|tpl|tftpl|tmpl|gotmpl|gomplate|j2|jinja2?|envsubst)|(^|/)Kustomization)$"
     require_serial: true
 """
 
