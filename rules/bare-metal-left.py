@@ -140,7 +140,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         once=True,
-        message=f"{messages.counted(len(metal), 'bare-metal type')} of {len(types):,} allowed{cost}",
+        message=f"the {len(types):,} allowed types include {messages.counted(len(metal), 'bare-metal type')}{cost}",
         note="a bare-metal node takes many minutes to boot",
         help="require `instance-hypervisor In [nitro]`",
     )

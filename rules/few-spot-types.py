@@ -1,9 +1,11 @@
 r"""A NodePool may use spot capacity of fewer than 15 instance types.
 
-With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only if it can choose
-among at least 15 cheaper instance types. Otherwise EC2 would soon interrupt the new node. If the pool allows fewer
-types, Karpenter keeps each node until the node is empty, expires, drifts or can be merged with others. Without the
-gate, which is off by default, this is true for every pool.
+EC2 interrupts spot nodes less often if it can choose among more instance types.
+
+If the files turn the feature gate SpotToSpotConsolidation on, which is off by default, Karpenter replaces a spot node
+by a cheaper one only if it can choose among at least 15 cheaper instance types. Otherwise EC2 would soon interrupt
+the new node. If the pool allows fewer types, Karpenter keeps each node until the node is empty, expires, drifts or
+can be merged with others.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -82,7 +84,9 @@ LEAST = 15
     ],
 )
 def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
-    checks = RuleCheck(_check_consolidation), RuleCheck(partial(_check_interruption, least=types))
+    checks = [RuleCheck(partial(_check_interruption, least=types))]
+    if context.settings(pool).gate("SpotToSpotConsolidation"):
+        checks.insert(0, RuleCheck(_check_consolidation))
     yield from run_checks(pool, context, *checks)
 
 
@@ -100,7 +104,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
         at=pool_requirements.values_at(spot),
         message=f"Karpenter replaces no spot node by a cheaper one: it needs {LEAST} instance types, {count} are "
         "allowed",
-        help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
+        help=f"allow {LEAST - count} more: the feature gate SpotToSpotConsolidation is on",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.apiserver.schema_node import SchemaNode
@@ -63,7 +64,24 @@ def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
         found = _in_object(view, obj, offset)
         if found is not None:
             return found
-    return _of_field(view, buffer, offset)
+    return _of_field(view, buffer, offset) or _of_named_value(view, buffer, offset)
+
+
+_NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
+"""The name of a local, a variable or a value, up to the first character of what it holds."""
+
+
+def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
+    """What is said of the first value behind a name that an object is built with: the name of a local, say."""
+    text = buffer.source.text
+    match = _NAMED.match(text, text.rfind("\n", 0, offset) + 1)
+    if match is None or offset > match.start(1):
+        return None
+    for obj, at, _ in _built_here(view, buffer, match.end()):
+        found = _in_object(view, obj, at)
+        if found is not None:
+            return found._replace(span=Span(buffer.source, match.start(), match.start(1)))
+    return None
 
 
 def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Object, int, Span]]:

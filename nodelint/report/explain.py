@@ -221,44 +221,46 @@ def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
 
 
 def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
-    launchable = len(resolution.launchable)
-    candidates = len(resolution.candidates)
     most = "" if resolution.complete else "at most "
     total = f"{len(resolution.catalog):,} instance types"
     never = list(_say_never(resolution, total, width))
     if never:
         yield from never
         return
-    relaxed = resolution.min_values_relaxed
-    unmet = [least for least in resolution.min_values if not least.met and not relaxed]
     ready = len(resolution.launchable & find_ready(resolution))
-    most_tried = resolution.most_launched
-    if resolution.zones is not None and not resolution.zones:
-        words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
-    elif unmet:
-        words = (
-            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
-        )
-    elif unmet_by_cheapest(resolution) and not relaxed:
-        why = f"minValues requires more different values than the cheapest {most_tried} have"
-        words = f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
-    elif not ready:
-        why = later_steps(resolution)[-1].words
-        words = f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
-    elif ready < launchable == candidates:
-        why = later_steps(resolution)[-1].why
-        words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
-    elif launchable == candidates:
-        words = f"=> {most}{launchable:,} of {total} can be launched"
-    else:
-        more = f"{candidates - launchable:,} more have no image"
-        words = f"=> {most}{ready:,} of {total} can be launched; {more}"
-    yield from wrap(words, width, "")
+    yield from wrap(_say_launchable(resolution, ready, most, total), width, "")
     rare = _rare(resolution)
     if 0 < rare < ready:
         verb = "is" if rare == 1 else "are"
         words = f"{rare:,} of them (GPU, accelerator or bare metal) {verb} tried only when nothing else is available"
         yield from wrap(words, width, "   ")
+
+
+def _say_launchable(resolution: Resolution, ready: int, most: str, total: str) -> str:
+    """Return how many of the types that meet the requirements are launched, or why none is."""
+    launchable, candidates = len(resolution.launchable), len(resolution.candidates)
+    relaxed = resolution.min_values_relaxed
+    unmet = [least for least in resolution.min_values if not least.met and not relaxed]
+    most_tried = resolution.most_launched
+    if resolution.zones is not None and not resolution.zones:
+        return f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
+    if unmet:
+        return (
+            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
+        )
+    if unmet_by_cheapest(resolution) and not relaxed:
+        why = f"minValues requires more different values than the cheapest {most_tried} have"
+        return f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
+    if not ready:
+        why = later_steps(resolution)[-1].words
+        return f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
+    if ready < launchable == candidates:
+        why = later_steps(resolution)[-1].why
+        return f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
+    if launchable == candidates:
+        return f"=> {most}{launchable:,} of {total} can be launched"
+    more = f"{candidates - launchable:,} more have no image"
+    return f"=> {most}{ready:,} of {total} can be launched; {more}"
 
 
 def _why_none(resolution: Resolution, width: int) -> Iterator[str]:

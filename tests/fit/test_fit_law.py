@@ -171,6 +171,7 @@ TREES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 def test_each_profile_reports_what_fit_calls_impossible_beside_pools_of_each_form(
     tmp_path: Path, nodelint: Run, tree: str

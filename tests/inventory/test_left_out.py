@@ -380,6 +380,7 @@ def _slices(path: Path) -> Iterator[str]:
             yield end.id
 
 
+@pytest.mark.slow
 def test_every_limit_says_what_it_leaves_out() -> None:
     listed = {how: set(names.split()) for how, names in LIMITS.items()}
     every = set().union(*listed.values())

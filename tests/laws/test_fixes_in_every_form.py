@@ -183,6 +183,7 @@ def try_seeds(seeds: Sequence[int]) -> Iterator[tuple[int, Tried]]:
         yield seed, Tried(form, fixes, breaks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(len(FORMS)), ids=list(FORMS))
 def test_fixes_hold_in_every_form(seed: int) -> None:
     """Safe fixes and unsafe ones, form by form in turn."""

@@ -58,6 +58,7 @@ def count_safe(nodelint: Run, *flags: str) -> int:
     return sum(finding["fix"] is not None and finding["fix"]["safety"] == "safe" for finding in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "safe"),
     [

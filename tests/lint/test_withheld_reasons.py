@@ -123,6 +123,7 @@ BY_OWN_RULES = {
 """Of a rule of one's own, what it takes for its fix, and why that is none."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*TREES, *BY_OWN_RULES])
 def test_why_a_fix_is_not_offered_is_said_everywhere(
     nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

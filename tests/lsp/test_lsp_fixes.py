@@ -14,6 +14,7 @@ import pytest
 from nodelint.edits import apply
 from nodelint.lsp.actions import fix_all
 from nodelint.lsp.buffers import Buffer, State
+from nodelint.lsp.hover import hover
 from nodelint.lsp.project import Project
 from tests.conftest import ROOT
 from tests.repositories import write_files
@@ -101,3 +102,17 @@ def fixed_in_editor(home: Path, name: str) -> str:
     assert found is not None
     view, opened = found
     return apply(opened.source.text, fix_all(view, opened))
+
+
+def test_the_name_of_a_local_shows_what_its_value_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'locals {\n  arch_of_pool = "amd64"\n}\n' + TERRAFORM["main.tf"].replace("var.arch", "local.arch_of_pool")
+    write_files(tmp_path, {"main.tf": text})
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    buffer = Buffer((tmp_path / "main.tf").as_uri(), 1, text, "utf-16")
+    state = State({buffer.uri: buffer}, (os.fspath(tmp_path),), next(NUMBERS))
+    found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(state, buffer.uri)
+    assert found is not None
+    for mark in ("arch_of_pool =", '"amd64"', "local.arch_of_pool"):
+        shown = hover(*found, text.index(mark) + 1)
+        assert shown is not None and "**kubernetes.io/arch** In `amd64`" in shown.markdown, mark

@@ -111,6 +111,7 @@ def test_what_everybody_reads_first_is_read_in_ten_minutes(name: str, most: int)
     assert len(words) <= most, f"{name} has {len(words)} words: what is not for everybody has a page in docs/"
 
 
+@pytest.mark.slow
 def test_imports_only_go_up_the_list_and_no_form_imports_another_one() -> None:
     rank = {name: place for place, name in enumerate(order())}
     names = module_names()

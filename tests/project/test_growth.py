@@ -709,6 +709,7 @@ def test_texts_without_a_line_of_their_own_are_compared() -> None:
 lines = st.lists(st.sampled_from([*"abcdef", *(str(n) for n in range(40))]), max_size=40)
 
 
+@pytest.mark.slow
 @given(lines, lines, st.sampled_from([0, 9, 100]))
 def test_steps_make_of_one_text_the_other(old: list[str], new: list[str], small: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

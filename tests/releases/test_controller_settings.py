@@ -141,13 +141,26 @@ def test_the_gate_of_overlays(nodelint: Run, tmp_path: Path, gate: str, found: d
 
 
 @pytest.mark.parametrize("gate", [None, "true", "false"])
+def test_the_gate_of_spot_nodes_that_replace_others(nodelint: Run, tmp_path: Path, gate: str | None) -> None:
+    spot = "key: karpenter.sh/capacity-type, operator: In, values: [spot]"
+    family = "key: karpenter.k8s.aws/instance-family, operator: In, values: [m6i, m7i]"
+    size = "key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge, 2xlarge, 4xlarge]"
+    (tmp_path / "pool.yaml").write_text(nodepool(spot, family, size), encoding="utf-8")
+    stated = "{}" if gate is None else f"{{featureGates: {{spotToSpotConsolidation: {gate}}}}}"
+    (tmp_path / "release.yaml").write_text(helm_release(stated))
+    output = " ".join(nodelint("check", "--select", "few-spot-types").stdout.split())
+    assert ("replaces no spot node" in output) == (gate == "true")
+    assert ("8 instance types for spot" in output) == (gate != "true")
+
+
+@pytest.mark.parametrize("gate", [None, "true", "false"])
 def test_the_gate_of_expressions(nodelint: Run, tmp_path: Path, gate: str | None) -> None:
     (tmp_path / "class.yaml").write_text(EXPRESSION, encoding="utf-8")
     stated = "{}" if gate is None else f"{{awsFeatureGates: {{nodeClassCEL: {gate}}}}}"
     (tmp_path / "release.yaml").write_text(helm_release(stated))
     assert findings(nodelint) == ({"kubelet-expression": "error"} if gate == "false" else {})
     output = " ".join(nodelint("check", "--select", "kubelet-expression").stdout.split())
-    assert ("whether the feature gate NodeClassCEL is on is not known" in output) == (gate is None)
+    assert ("does not know whether the feature gate NodeClassCEL is on" in output) == (gate is None)
 
 
 def test_all_settings_can_be_asked() -> None:

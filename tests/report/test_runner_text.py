@@ -116,6 +116,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path / "new"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_line_begins_with_a_command_of_the_repository(
     command: tuple[str, ...], repository: Path, nodelint: Run

@@ -85,6 +85,7 @@ def test_a_value_breaks_no_rule(rules: dict[str, Rule], field: str) -> None:
         assert not report.faults, (field, value[:40], report.faults)
 
 
+@pytest.mark.slow
 def test_commands_read_them_too(nodelint: Run, tmp_path: Path) -> None:
     for number, (field, value) in enumerate([*itertools.product(FIELDS, VALUES)][::59]):
         (tmp_path / f"{number}.yaml").write_text(TEXT.format(**{**FIELDS, field: value}), encoding="utf-8")

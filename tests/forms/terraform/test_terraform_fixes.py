@@ -132,6 +132,7 @@ NOT_LED = {"flex-preference", "idle-capacity-buffer", "ignored-pod-annotation", 
 """Rules with an example whose edits touch more than the text of one manifest."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_fix_of_any_rule_lands_in_the_text_that_terraform_fills_in(
     rules: dict[str, Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
