@@ -159,7 +159,10 @@ def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str,
 def _is_below_form(row: FormRow, folder: str) -> bool:
     """Return whether a folder, or one of those above it, holds a file of a form's own."""
     for _ in range(_HIGHEST):
-        if any(name in row.names or name in row.heads or name.endswith(row.endings) for name in gate.names(folder or os.curdir)):
+        if any(
+            name in row.names or name in row.heads or name.endswith(row.endings)
+            for name in gate.names(folder or os.curdir)
+        ):
             return True
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         if gate.refusal(folder) is not None:

@@ -54,6 +54,7 @@ class CompletionOffer(NamedTuple):
 
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
     """Return what can be written at an offset, in the order in which it should be shown."""
+    view = view.for_text(buffer)
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
     if found is None and view.inventory.built:
