@@ -16,7 +16,8 @@ from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import ami_family_of, ended, families, family_example, family_title, newest_known
 from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.buffers import Buffer
-from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
+from nodelint.lsp.hover import MEANINGS, label, releases_with, shape_at, size_of
+from nodelint.lsp.markdown import code
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.reached_fields import find_reached_spot
 from nodelint.lsp.skeletons import beginnings

@@ -15,6 +15,7 @@ from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.markdown import code, escape_markdown
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
@@ -364,17 +365,6 @@ def shape_at(view: View, found: Spot) -> SchemaNode | None:
             return None
         shape = shape.items if step == "-" else shape.field(step) or shape.extra
     return shape
-
-
-def code(text: str) -> str:
-    """Return a text as Markdown code, whatever it holds."""
-    flat = " ".join(text.split()).replace("`", "'")
-    return f"`{flat}`" if flat else '`""`'
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text escaped so that Markdown shows it as it is."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!" else char for char in " ".join(text.split()))
 
 
 def _listed(names: Iterable[str]) -> str:

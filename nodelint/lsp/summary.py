@@ -11,7 +11,7 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
 from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
 from nodelint.lsp.buffers import Buffer
-from nodelint.lsp.hover import escape_markdown
+from nodelint.lsp.markdown import escape_markdown
 from nodelint.lsp.view import View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
@@ -23,7 +23,7 @@ _MOST = 3
 
 
 def count_text(view: View, pool: NodePool) -> str | None:
-    """`723 types, from $0.0513/h`, or that nothing is launched, as `nodelint explain` says; None where what the pool can launch is not known."""
+    """`723 types, from $0.0513/h`, or that nothing is launched, as explain says; None if that is not known."""
     view = view.for_object(pool)
     if pool.foreign or pool.partial or not served(pool, view.target.karpenter):
         return None

@@ -75,8 +75,8 @@ class View:
     def for_text(self, buffer: Buffer) -> View:
         """The same for the release of what a text holds, or of a NodePool that would be written into it."""
         path, text = buffer.source.path, "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
-        held = self.objects(buffer) or list(objects(Source.from_text(path, text)))
-        return self.for_object(held[0]) if held else self
+        objects_here = self.objects(buffer) or list(objects(Source.from_text(path, text)))
+        return self.for_object(objects_here[0]) if objects_here else self
 
     @property
     def request(self) -> engine.LintRequest:

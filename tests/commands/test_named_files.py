@@ -131,6 +131,25 @@ def test_values_of_no_chart_of_the_repository_name_the_next_step(nodelint: Run, 
     assert hint in nodelint("check", "prod.yaml").stdout
 
 
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [
+        ('["t3*"]', '["t3", "t3a"]'),
+        ('["t3*", m5]  # small', '["t3", "t3a", m5]  # small'),
+        ('\n  - m5\n  - "t3*"  # small', '\n  - m5\n  - "t3"  # small\n  - "t3a"'),
+    ],
+)
+def test_a_pattern_in_a_values_file_becomes_several_values(
+    nodelint: Run, tmp_path: Path, written: str, fixed: str
+) -> None:
+    """Though no word of such a file is Karpenter's, it is read again after each edit."""
+    template = POOL_OF_BASE.replace("[m7i]", "{{ toJson .Values.families }}")
+    files = {"Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n", "templates/pool.yaml": template}
+    write(tmp_path, {**files, "values.yaml": f"cluster: a\nfamilies: {written}\nlimit: 1\n"})
+    nodelint("check", "--fix", "values.yaml")
+    assert (tmp_path / "values.yaml").read_text(encoding="utf-8") == f"cluster: a\nfamilies: {fixed}\nlimit: 1\n"
+
+
 RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: pools}\nspec:\n"
 RELEASE += "  chart: {spec: {chart: pools, sourceRef: {kind: GitRepository, name: flux}}}\n  values:\n"
 

@@ -119,7 +119,7 @@ def test_the_lens_counts_as_explain_does(nodelint: Nodelint, tmp_path: Path, rul
         for pool in view.objects(buffer):
             count = count_text(view, pool) if isinstance(pool, NodePool) else None
             if count is not None and pool.name in messages:
-                said = count.partition(" type")[0].replace("no instance", "none").removesuffix(" is launched")
-                assert said == messages[str(pool.name)], text
+                number = count.partition(" type")[0].replace("no instance", "none").removesuffix(" is launched")
+                assert number == messages[str(pool.name)], text
                 compared += 1
     assert compared > 20
