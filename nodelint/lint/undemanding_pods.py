@@ -16,6 +16,7 @@ from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool
 from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.quantities import ONE, billionths_or_zero, quantity_of
 from nodelint.model.requirement import well_known
+from nodelint.text.placeholders import holds_any
 
 if TYPE_CHECKING:
     from nodelint.model.manifest import Object
@@ -34,12 +35,16 @@ _USUAL_GENERATIONS = frozenset("567")
 _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
 """Settings of the kubelet that take no room from pods."""
 
-_AMOUNTS = re.compile(r"""(cpu|memory|[rR]eplica\w{0,24}+)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)""")
-_NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
-_DEMANDING_WORD = re.compile(
-    "nodeSelector|ffinity|topology|runtime|resourceClaims|nodeName|overhead|olumeClaim|volume_claim|PersistentVolume"
-    "|StorageClass|ostPort|host_port|ostNetwork|host_network|node_selector"
+# `re` looks for the first letters of alternatives by their set; for one that begins with a set it does not.
+_AMOUNTS = re.compile(
+    r"""(cpu|memory|replica\w{0,24}+|Replica\w{0,24}+)["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)"""
 )
+_NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
+_DEMANDING_PARTS = (
+    *("node", "ffinity", "topolog", "runtime", "laim", "overhead", "PersistentV", "StorageC", "ostPort", "ostNet"),
+    "host_",
+)
+"""One of these is in each text that `_DEMANDING` matches."""
 _DEMANDING = re.compile(
     r"(?m)"
     # what is there with a value in its line, or with deeper lines below it
@@ -50,19 +55,19 @@ _DEMANDING = re.compile(
     r"|topologyKey|olumeClaim|PersistentVolume|StorageClass|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
     r"|affinity {|topology_spread|runtime_class"
 )
+_OTHER_WORDS = ("hugepages-", "ephemeral-storage")
 _OTHER_RESOURCES = re.compile(
-    r"hugepages-|ephemeral-storage"
     # behind the colon of a key is a blank, a quote before it; the tag of an image has neither
-    r"""|\.[a-z]+/[\w.-]+(?:["'][ \t]*[:=][ \t]*|[ \t]*:[ \t]+|[ \t]*=[ \t]*)["']?[0-9]"""
+    r"""\.[a-z]+/[\w.-]+(?:["'][ \t]*[:=][ \t]*|[ \t]*:[ \t]+|[ \t]*=[ \t]*)["']?[0-9]"""
 )
 
 
 def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
     """Whether all pods of a text together ask for little CPU and memory beside `daemons`, and for nothing else."""
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
-    if _DEMANDING_WORD.search(written) is not None and _DEMANDING.search(written) is not None:
+    if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:
         return False
-    if _OTHER_RESOURCES.search(written) is not None:
+    if holds_any(written, _OTHER_WORDS) or _OTHER_RESOURCES.search(written) is not None:
         return False
     return _are_little(tuple(_AMOUNTS.findall(written)), daemons["cpu"], daemons["memory"])
 

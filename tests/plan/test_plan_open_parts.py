@@ -199,7 +199,7 @@ def test_a_requirement_that_was_not_known_before_decides_nothing(nodelint: Run, 
         zone = f"        - {{key: topology.kubernetes.io/zone, operator: In, values: [{values!r}]}}\n"
         put(tmp_path / side / "pool.yaml", plain + zone)
     shown = " ".join(nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout.split())
-    assert "nodes may be replaced; the files do not tell: RequirementsDrifted" in shown
+    assert "nodes may be replaced; the files do not show it: RequirementsDrifted" in shown
     assert "(a value is not known here)" in shown and "AWS account" not in shown
     put(tmp_path / "new" / "pool.yaml", (plain + zone).replace("[spot]", "[on-demand]"))
     assert (
