@@ -193,7 +193,7 @@ def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     list.
     """
     from nodelint.edits import NotEditable, add_item, apply
-    from nodelint.forms.lib.values import nodes_of
+    from nodelint.text.reading import nodes_of
     from nodelint.text import Source
 
     roots = nodes_of(old)

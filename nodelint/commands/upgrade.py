@@ -103,7 +103,12 @@ def command(
     found = discovered(paths or (".",), settings)
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
-        stop(f"--to {after} is not newer than {before}, the release to upgrade from")
+        way = (
+            f"name them the other way around: --from {after} --to {before}"
+            if after < before
+            else "name an older one by --from"
+        )
+        stop(f"--to {after} is not newer than {before}, the release to upgrade from; {way}")
     ready = judging(found, fact_flags, settings._replace(release=after), paths)
     from nodelint.upgrade import upgrade
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
-from nodelint.forms.lib.values import nodes_of
+from nodelint.text.reading import nodes_of
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.documents import objects
 from nodelint.model.gap import Gap

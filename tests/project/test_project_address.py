@@ -16,7 +16,7 @@ from nodelint.base import project
 from nodelint.commands import _hook
 from nodelint.commands._hook import LOCAL, hook, hook_lines, installed_from
 from nodelint.edits import add_item, apply
-from nodelint.forms.lib.values import nodes_of
+from nodelint.text.reading import nodes_of
 from nodelint.text import Source
 from tests.conftest import ROOT
 

@@ -16,7 +16,7 @@ from nodelint.forms.lib.chart_values import (
     read_block,
     read_setting,
 )
-from nodelint.forms.lib.values import nodes_of
+from nodelint.text.reading import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.gap import FilePlace, Gap

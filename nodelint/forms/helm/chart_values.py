@@ -12,7 +12,8 @@ from nodelint.forms.lib.chart_values import (
     RepositoryTree,
     files_in,
 )
-from nodelint.forms.lib.values import nodes_of, values_root
+from nodelint.forms.lib.values import values_root
+from nodelint.text.reading import nodes_of
 from nodelint.forms.registry import ARGOCD, FLUX, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span

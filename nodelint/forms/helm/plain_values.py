@@ -10,7 +10,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
-from nodelint.forms.lib.values import nodes_of
+from nodelint.text.reading import nodes_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, settings_of_values
 from nodelint.text import Source
