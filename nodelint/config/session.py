@@ -99,7 +99,7 @@ class Session:
             try:
                 found[policy.name] = policies.rule_of(policy)
             except policies.PolicyError as error:
-                kind = PackageMissing if isinstance(error, policies.PackageMissing) else ConfigError
+                kind = PackageMissing if isinstance(error, policies.RuntimeMissing) else ConfigError
                 raise kind(
                     f"{place(error.key, error.line, error.column)}: policy `{policy.name}`: {error}"
                 ) from error

@@ -58,7 +58,7 @@ class PolicyError(ValueError):
         self.column = column
 
 
-class PackageMissing(PolicyError):
+class RuntimeMissing(PolicyError):
     """The package that works out the expression of a policy is not installed."""
 
 
@@ -117,7 +117,7 @@ def rule_of(policy: Policy) -> Rule:
     try:
         program = cel.compile(policy.expr, VARIABLES)
     except cel.NotInstalled as error:
-        raise PackageMissing("expr", str(error)) from error
+        raise RuntimeMissing("expr", str(error)) from error
     except cel.Unsupported as error:
         match = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
         if match is None:

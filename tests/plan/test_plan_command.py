@@ -103,7 +103,9 @@ def test_a_revision_is_named_and_the_class_is_found_beside_the_paths(nodelint: R
 def test_what_is_no_revision_is_refused(nodelint: Run, repository: Path, name: str) -> None:
     done = nodelint("plan", f"--against={name}", cwd=repository)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is not a revision of this repository; `git branch --all` and `git tag` list the names" in done.stderr
+    assert "is not a revision of this repository" in done.stderr
+    listed = "`git branch --all` and `git tag` list the names, and `git fetch` brings those of the remote"
+    assert (listed in done.stderr) == (not name.startswith("-"))
     assert not (repository / "x").exists()
 
 

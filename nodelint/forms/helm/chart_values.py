@@ -13,7 +13,6 @@ from nodelint.forms.lib.chart_values import (
     files_in,
 )
 from nodelint.forms.lib.values import values_root
-from nodelint.text.reading import nodes_of
 from nodelint.forms.registry import ARGOCD, FLUX, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span
@@ -21,6 +20,7 @@ from nodelint.model.gap import FilePlace, Gap
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import text_of
+from nodelint.text.reading import nodes_of
 
 RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
 """What is in a file with an object that installs a chart."""

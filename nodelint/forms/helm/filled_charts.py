@@ -17,10 +17,10 @@ from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, make_built
 from nodelint.forms.lib.values import merged, own_roots, read, values_root
-from nodelint.text.reading import nodes_of
 from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
+from nodelint.text.reading import nodes_of
 from nodelint.text.source import YAML_NAMES
 
 if TYPE_CHECKING:
