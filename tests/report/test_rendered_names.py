@@ -21,9 +21,6 @@ def write_chart(folder: Path) -> None:
     files = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n", "templates/pool.yaml": TEMPLATE}
     values = {"values.yaml": "cluster: main\narchs: [amd64]\n"}
     values["values-prod.yaml"] = "cluster: prod\narchs: [x86_64]\n"
-        "values.yaml": "cluster: main\narchs: [amd64]\n",
-        "values-prod.yaml": "cluster: prod\narchs: [x86_64]\n",
-    }
     write_files(folder, {**files, **values})
 
 
