@@ -70,7 +70,9 @@ def find_moved(
         own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and id(o) not in have]
         sides.append(Side(_Part(own, inventory.built)))
     plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
-    found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
+    losing = [part.pool for part in plan.pools if _loses_nodes(part)]
+    found = {_key(pool) for pool in losing}
+    found |= {(CLASS_KIND, str(name)) for name in map(_class_name, losing) if name in classes}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
     if any(name is None for _, name in names) or any(place.decides for place in plan.uncompared):
         found |= {change.name for change in changed if _key(change.old or change.new) in names}

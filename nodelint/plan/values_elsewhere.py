@@ -176,15 +176,22 @@ def _collect_values(side: Read) -> dict[str, _Values]:
 
 
 def _list_sources(side: Read) -> dict[str, Source]:
-    """The files that nothing is built of, by where they stand below the side's root."""
+    """Return the files that nothing is built of, by where they stand below the side's root.
+
+    A kustomization is one of them only if it gives values to a chart: a component that no overlay uses holds none.
+    """
     built = {part for made in side.inventory.built for part in made.parts}
     return {
         path_below(source.path, side.root): source
         for source in side.found.sources
         if not (built and os.path.abspath(source.path) in built)
         and not source.may_be_template
-        and os.path.basename(source.path) not in TABLE.names
+        and (os.path.basename(source.path) not in TABLE.names or _gives_values(source))
     }
+
+
+def _gives_values(source: Source) -> bool:
+    return any(obj.of_values for obj in objects(source, more=True))
 
 
 def _list_values(source: Source) -> list[Node]:

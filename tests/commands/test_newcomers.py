@@ -284,9 +284,9 @@ def test_rules_are_selected_by_subject_and_added_to_the_profile(nodelint: Run, t
     default = find_rules()
     assert find_rules("--select", "Objects,instance-types") == {"node-class-ref", "unknown-field"}
     assert find_rules("--ignore", "objects") == default - {"node-class-ref", "unknown-field"}
-    assert find_rules("--extend-select", "no-limits,spot") == default | {"no-limits", "spot-only", "few-spot-types"}
+    assert find_rules("--extend-select", "no-limits,spot") == default | {"no-limits", "spot-only"}
     put(tmp_path, "select: [spot]\nextend-select: [no-limits]\n", "nodelint.yaml")
-    assert find_rules() == {"no-limits", "spot-only", "few-spot-types"}
+    assert find_rules() == {"no-limits", "spot-only"}
     assert find_rules("--extend-select", "unknown-field") == find_rules() | {"unknown-field"}
     assert find_rules("--isolated") == default
 

@@ -196,7 +196,7 @@ CHECK = {
     "core #1479": (
         pool(AMD, CMR, template="      startupTaints: [{key: app, value: kong, effect: NoSchedule}]\n"),
         nodeclass(),
-        ["own-startup-taint", "`app` stays on each node"],
+        ["own-startup-taint", "no known controller removes `app`"],
     ),
     "provider #7535": (
         pool(AMD, CMR, template="      labels: {workload: inflate}\n"),

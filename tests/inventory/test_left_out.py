@@ -270,6 +270,7 @@ LIMITS = {
         forms/terraform/named_files.py:_LARGEST
         forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
     forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
+        forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
@@ -292,6 +293,7 @@ LIMITS = {
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
         lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
+        plan/gone_appliers.py:_LONGEST_SHOWN
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
@@ -323,6 +325,7 @@ LIMITS = {
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
+        ec2/api_names.py:_LONGEST
         files/kept_contents.py:_MOST lint/broken_fixes.py:_MOST_DROPPED
         forms/terraform/values.py:_MOST_PARTS forms/terraform/values.py:_MOST_COMPARED
         forms/terraform/rendered.py:_MOST_KEPT why/kubectl_yaml.py:_DEEPEST

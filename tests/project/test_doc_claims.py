@@ -99,7 +99,7 @@ def test_an_optional_folder_of_rules_in_the_configuration_is_refused(
     refused = _run("check")
     assert refused.exit_code == 2
     assert _run("check", "--rules", "rules").exit_code == 0
-    assert "folder is refused unless the command line allows it" in _page("configuration.md")
+    assert "refuses a `rules:` folder unless the command line allows it" in _page("configuration.md")
 
 
 def test_each_promise_of_security_names_tests_that_are_there() -> None:

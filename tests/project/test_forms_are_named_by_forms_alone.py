@@ -43,6 +43,8 @@ ALLOWED = {
     "commands/__init__.py": _VALUES,
     "commands/_values.py": _VALUES,
     "model/cluster_objects.py": _ROLLOUTS,
+    "model/iam_statements.py": "IAM policies are written in files of Terraform, and in files that these name",
+    "plan/changed_gaps.py": "a unit names its module in a block `terraform`",
     "text/embedded_regions.py": _ROLLOUTS,
 }
 """Modules that name a form, and why. None is added without a reason; one that names none any more is taken out."""

@@ -805,7 +805,7 @@ def test_objects_that_only_older_releases_serve_are_judged_as_what_they_become(t
     )
     assert "  note: Karpenter 0.27.5, which k.yaml:2 states, still serves it;" in done.stdout
     assert (
-        "pool.yaml:9:15: warning[narrow-spot]: the NodePool allows only spot capacity of 1 instance type"
+        "pool.yaml:9:15: warning[narrow-spot]: the Provisioner allows only spot capacity of 1 instance type"
         in by_place(done.stdout)
     )
     assert (
