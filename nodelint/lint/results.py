@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen
 
 
-def is_named(obj: Object) -> bool:
+def has_written_name(obj: Object) -> bool:
     """Return whether the name of an object is written where the object is."""
     return isinstance(obj.name, str)
 
@@ -67,7 +67,11 @@ class Result(NamedTuple):
     def named_object(self) -> Object | None:
         """The object by whose name people know it: the rendered one where the written one has no name."""
         written = self.object
-        return self.built if self.built is not None and written is not None and not is_named(written) else written
+        return (
+            self.built
+            if self.built is not None and written is not None and not has_written_name(written)
+            else written
+        )
 
     @property
     def message(self) -> str:

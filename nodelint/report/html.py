@@ -16,7 +16,7 @@ from nodelint import __version__
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.fix_effects import describe_unsafe_fix
-from nodelint.lint.results import is_named
+from nodelint.lint.results import has_written_name
 from nodelint.model.finding import SEVERITIES, find_object_place, span_of, written_place
 from nodelint.model.messages import counted, list_first
 from nodelint.report.fix_preview import fix_lines
@@ -126,7 +126,9 @@ def _object(obj: Object, rendered: Sequence[str], counts: Counter[str], anchors:
         f"<td class='number {word if counts[word] else ''}'>{counts[word] or '–'}</td>" for word in SEVERITIES
     )
     place = _place(span_of(written_place(obj.name_node)), run)
-    name = escaped(obj.label if is_named(obj) or not rendered else f"{obj.kind}/{list_first(rendered, _MOST_NAMES)}")
+    name = escaped(
+        obj.label if has_written_name(obj) or not rendered else f"{obj.kind}/{list_first(rendered, _MOST_NAMES)}"
+    )
     if id(obj) in anchors:
         name = f'<a href="#{anchors[id(obj)]}">{name}</a>'
     return f"<tr><td>{name}<br><code class=quiet>{escaped(place)}</code></td>{cells}</tr>"
