@@ -311,9 +311,12 @@ def say_stated_for_files(found: Discovery, settings: Settings) -> None:
         say_release_of_repository(found, settings)
 
 
-def session_of(settings: Settings) -> Session:
-    """What the settings make of the run; ends it where they cannot be used."""
-    from nodelint.config.file import ConfigError
+def session_of(settings: Settings, runs_rules: bool = True) -> Session:
+    """What the settings make of the run; ends it where they cannot be used.
+
+    A command that runs no rules does not need the packages of those that the configuration states.
+    """
+    from nodelint.config.file import ConfigError, PackageMissing
     from nodelint.config.session import Session
 
     session = Session(settings)
@@ -335,6 +338,10 @@ def session_of(settings: Settings) -> Session:
         stop(f"--crds {error}")
     try:
         _ = session.selection
+    except PackageMissing as error:
+        if runs_rules:
+            unusable(error)
+        return session
     except ConfigError as error:
         unusable(error)
     _tell_new_names(session)

@@ -206,7 +206,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     inventory = read_inventory(found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
     written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
-    session = session_of(settings)
+    session = session_of(settings, runs_rules=False)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)

@@ -132,7 +132,8 @@ def _settings_of_old(settings: Settings, old: str, new: str) -> Settings:
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
     """End the run where a side of the comparison is not there: without it there is no plan."""
     if old != "-" and not os.path.lexists(old):
-        stop(f"--old {old}: no such file or directory")
+        way = "name the file or folder from before the change; `--against REVISION` takes it from git"
+        stop(f"--old {old}: no such file or directory; {way}")
     stop_where_none_is_there(*paths)
 
 

@@ -98,7 +98,7 @@ def command(
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
 
-    inventory, session = read_inventory(found), session_of(settings)
+    inventory, session = read_inventory(found), session_of(settings, runs_rules=False)
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]

@@ -78,7 +78,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     say_stated_for_files(found, settings)
-    session = session_of(settings)
+    session = session_of(settings, runs_rules=False)
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
     from nodelint.drift.object_hashes import list_hashes
