@@ -101,6 +101,13 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
+def _meant_key(pool: NodePool, line: RequirementLine, context: Context) -> str | None:
+    """Return the key that was meant by one that Karpenter does not know; None if it may be a custom label."""
+    own = [item for item in pool_requirements.requirements_of(pool) if item.node is line.node]
+    near = labels.nearest_key(own[0], context.catalog) if own else None
+    return None if near is None else near.key
+
+
 def _patterns(line: RequirementLine) -> list[str]:
     return labels.patterns_among(line.texts)
 
@@ -121,6 +128,8 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if everything and (len(line.texts) == 1 or known is None or len(known) > _MOST_LISTED):
             return [*edits.set_value(operator, "Exists"), *edits.remove(values)], None
         new = _written_out(pool, line, key, context)
+        if new is None and known is None and (meant := _meant_key(pool, line, context)) is not None:
+            return [], f"correct the key first: nodelint knows the values of `{meant}`"
         if new is None and known is None:
             return [], f"nodelint does not know the values of {labels.name_of(key)} offline: list them"
         if new is None and not _allowed(pool, line, key, context):

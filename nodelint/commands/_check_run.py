@@ -199,7 +199,7 @@ def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
     """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
-    _print_diff(run.found.sources, fixed)
+    _print_diff(run.found.sources, fixed, report)
     if run.words.show_fixes:
         from nodelint.report.summary import fixed_lines
 
@@ -374,7 +374,7 @@ def _unjudged(run: _Run, report: Report) -> bool:
     return bool(text)
 
 
-def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
+def _print_diff(sources: Sequence[Source], fixed: Fixed, report: Report) -> None:
     from nodelint.report.unified_diff import coloured, unified, unsafe_notes
 
     style = look().style
@@ -385,7 +385,15 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
     by_unsafe = f", {len(unsafe):,} of them by unsafe fixes" if unsafe else ""
-    echo(f"Would fix {counted(len(fixed.applied), 'finding')}{by_unsafe}.", err=True)
+    later = _count_later(fixed.applied, report)
+    after_others = f", {later:,} of them once the others are fixed" if later else ""
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}{by_unsafe}{after_others}.", err=True)
+
+
+def _count_later(applied: Sequence[Result], report: Report) -> int:
+    """Return how many of the fixes there are only once others are made: the report of a check does not count them."""
+    first = {(result.rule.name, result.finding.message) for result in report.places if result.fixable}
+    return sum((result.rule.name, result.finding.message) not in first for result in applied)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:

@@ -6,7 +6,7 @@ does not have is a `MoveNote` with its place and what to do; nothing goes unsaid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from nodelint import edits
@@ -15,7 +15,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import line_diff
 from nodelint.migrate.classes import class_notes, plan_class
 from nodelint.migrate.labels import MoveTarget
-from nodelint.migrate.pools import plan_pool, pool_notes
+from nodelint.migrate.pools import plan_pool, pool_notes, unset_notes
 from nodelint.migrate.references import (
     auto_expressions,
     auto_selectors,
@@ -26,7 +26,7 @@ from nodelint.migrate.references import (
 )
 from nodelint.migrate.steps import MoveNote, NoteKind, Step, all_objects, is_json_patch, note, run_steps
 from nodelint.model.documents import objects
-from nodelint.model.finding import span_of
+from nodelint.model.finding import find_object_place, span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Retired
 from nodelint.text import Node, Source, reread
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side", "left_in_rendered", "migrate"]
 
+_PROVIDERS: Mapping[MoveTarget, str] = {"auto-mode": "auto-mode", "karpenter": "aws"}
 _MOST_LEFT = 3
 """Lines of a file that are named, of those in which a name of the other side still stands."""
 
@@ -169,7 +170,7 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]
 
 
 def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory) -> list[MoveNote]:
-    """Notes on what charts, overlays and modules still come to that is the other side's.
+    """Notes on what charts, overlays and modules still come to that is the other side's, or has another default.
 
     That is what values and expressions bring, and what no edit of a file alone could change. `inventory` is that of
     the files as they are to be.
@@ -180,7 +181,25 @@ def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory)
         for obj in all_objects(rendered.source):
             notes += _notes_of_rendered(rendered, obj, target, lines)
     known = {(found.path, found.line) for found in made.notes}
-    return [found for found in dict.fromkeys(notes) if (found.path, found.line) not in known]
+    left = [found for found in dict.fromkeys(notes) if (found.path, found.line) not in known]
+    return [*left, *_unset_in_rendered(made, target, inventory, lines)]
+
+
+def _unset_in_rendered(
+    made: MovedFiles, target: MoveTarget, inventory: Inventory, lines: dict[str, Callable[[int], int]]
+) -> list[MoveNote]:
+    """Notes on defaults of rendered NodePools: one for each place, whatever the values are with which it is made."""
+    known = {(found.path, found.field) for found in made.notes}
+    notes: dict[tuple[str, int, str], MoveNote] = {}
+    for obj in inventory.objects(foreign=True):
+        if isinstance(obj, NodePool) and obj.source.built is not None and obj.provider == _PROVIDERS[target]:
+            path, line = find_object_place(obj)
+            line = lines.get(path, int)(line)
+            for found in unset_notes(obj, target):
+                if (path, found.field) not in known:
+                    placed = found._replace(object=obj.kind, path=path, line=line)
+                    notes.setdefault((path, line, found.field), placed)
+    return list(notes.values())
 
 
 def _notes_of_rendered(

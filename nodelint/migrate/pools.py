@@ -28,7 +28,9 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
                 found.node,
                 _say_too_long(found, "shorten expireAfter, terminationGracePeriod or both"),
             )
-            differs = note("differs", pool, found.node, _say_too_long(found, f"expireAfter becomes {found.offer}h"))
+            default = ", EKS Auto Mode's default" if found.offer == table("auto_mode")["default_expire_hours"] else ""
+            message = _say_too_long(found, f"expireAfter becomes {found.offer}h{default}")
+            differs = note("differs", pool, found.node, message)
             yield Step(set_field((*_TEMPLATE, "expireAfter"), f"{found.offer}h"), (differs,), by_hand)
         return
     gone = [line for line in pool.requirements if _says_auto(line)]
@@ -44,7 +46,8 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
 
 def _say_too_long(found: Lifetime, what: str) -> str:
     days = found.longest // 24
-    return f"EKS Auto Mode allows {days} days for expireAfter and terminationGracePeriod together: {what}"
+    together = "expireAfter and terminationGracePeriod together"
+    return f"EKS Auto Mode allows {days} days ({found.longest:g}h) for {together}: {what}"
 
 
 def _says_auto(line: RequirementLine) -> bool:
@@ -67,10 +70,7 @@ def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) ->
             "`default` was EKS Auto Mode's own class: write an EC2NodeClass with role, subnets and security groups"
         )
         yield note("by-hand", pool, ref.node, message)
-    if not pool.partial:
-        facts = table("auto_mode")
-        yield from _unset(pool, "expireAfter", f"{facts['default_expire_hours']}h", f"{_KARPENTER_HOURS}h")
-        yield from _unset(pool, "terminationGracePeriod", f"{facts['default_grace_hours']}h", "none")
+    yield from unset_notes(pool, target)
 
 
 def _say_no_label(key: str, target: MoveTarget) -> str:
@@ -99,9 +99,19 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
                 "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
             )
             yield note("by-hand", pool, taint.node, message)
-    if not pool.partial:
-        yield from _unset(pool, "expireAfter", f"{_KARPENTER_HOURS}h", f"{facts['default_expire_hours']}h")
-        yield from _unset(pool, "terminationGracePeriod", "none", f"{facts['default_grace_hours']}h")
+    yield from unset_notes(pool, "auto-mode")
+
+
+def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:
+    """Yield the notes on fields of a whole NodePool that are left to another default on the other side."""
+    if pool.partial:
+        return
+    facts = table("auto_mode")
+    expire = (f"{_KARPENTER_HOURS}h", f"{facts['default_expire_hours']}h")
+    grace = ("none", f"{facts['default_grace_hours']}h")
+    for name, (karpenter, auto_mode) in (("expireAfter", expire), ("terminationGracePeriod", grace)):
+        both = (karpenter, auto_mode) if target == "auto-mode" else (auto_mode, karpenter)
+        yield from _unset(pool, name, *both)
 
 
 def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:

@@ -39,6 +39,8 @@ def migrate_text(
         lines += [look.style("Instance types", bold=True), ""]
         lines += [row for line in changed for row in wrap(line, look.width, "  ", "    ")]
         lines.append("")
+    elif types:
+        lines += ["Each NodePool can launch the same instance types as before.", ""]
     return "\n".join([*lines, _sum(made, target, written)])
 
 

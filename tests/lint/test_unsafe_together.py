@@ -46,7 +46,7 @@ def test_a_diff_names_each_unsafe_fix_and_applies(nodelint: Run, tmp_path: Path)
         "17",
         "no running node is replaced, but another change may be what you want",
     ) in notes
-    assert f"{len(notes)} of them by unsafe fixes." in done.stderr
+    assert f"{len(notes)} of them by unsafe fixes" in done.stderr
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=done.stdout.encode(), check=True)
     applied = read_files(tmp_path)
     write_files(tmp_path, BAD)

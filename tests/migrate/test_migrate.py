@@ -20,6 +20,7 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
 from nodelint.text import Source
 from tests.conftest import ROOT
+from tests.repositories import write_files
 
 POOL = """\
 # our pools
@@ -381,3 +382,33 @@ class TestCommand:
         report = json.loads(nodelint("migrate", "--to", "auto-mode", "--format", "json", str(tmp_path)).stdout)
         by_hand = [(Path(note["path"]).name, note["line"]) for note in report["notes"] if note["kind"] == "by-hand"]
         assert by_hand == [("values.yaml", 4)]
+
+
+CHART_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: web}
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          values:
+            {{- toYaml .Values.families | nindent 12 }}
+"""
+
+
+def test_a_chart_is_told_of_defaults_that_differ_once(nodelint: Run, tmp_path: Path) -> None:
+    """Its template is no whole pool: what it leaves out is known once it is rendered."""
+    chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n", "values-prod.yaml": "name: prod\n"}
+    values = {"values.yaml": "name: web\nfamilies: [m7i]\n", "templates/pool.yaml": CHART_POOL}
+    write_files(tmp_path, {**chart, **values})
+    report = " ".join(nodelint("migrate", "--to", "auto-mode").stderr.split())
+    unset = "templates/pool.yaml:2 NodePool spec.template.spec.terminationGracePeriod: not set: the default is 24h"
+    assert report.count(unset) == 1, report
+    assert "21 days (504h)" in report and "expireAfter becomes 336h, EKS Auto Mode's default" in report
+    assert "Each NodePool can launch the same instance types as before." in report

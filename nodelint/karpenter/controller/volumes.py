@@ -58,7 +58,7 @@ def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[Co
     least = facts.get("snapshotGiB", 0)
     if ceil(size) < least:
         message = f"a volume of `{short(str(node.value))}` is too small for the image, whose snapshot has {least} GiB"
-        yield _unlaunchable(node, message, "volume-snapshot")
+        yield _unlaunchable(node, message, "volume-snapshot", Choice("the size of the snapshot", f"{least}Gi"))
 
 
 def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
