@@ -58,12 +58,16 @@ def _is_further_values(path: str, chart: str) -> bool:
 
 
 def _list_of_chart(chart: str, named: str, is_values: bool) -> Iterator[str]:
-    """Yield the templates and values of a chart; with values that are named, no others but the defaults."""
-    others = {os.path.normpath(path) for path in beside(os.path.join(chart, "values.yaml"))}
+    """Yield the templates of a chart, and its further values files unless the named file is one.
+
+    The defaults are read in any case. As a file that nobody named they are not edited, so they are not yielded.
+    """
+    own = os.path.normpath(os.path.join(chart, "values.yaml"))
+    others = {os.path.normpath(path) for path in beside(own)}
     for folder, _, names in gate.walk(chart or os.curdir):
         for name in names:
             path = os.path.normpath(os.path.join(folder, name))
-            if name.endswith(_READ) and path != named and not (is_values and path in others):
+            if name.endswith(_READ) and path not in (named, own) and not (is_values and path in others):
                 yield path
 
 
