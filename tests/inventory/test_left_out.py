@@ -270,6 +270,7 @@ LIMITS = {
         forms/terraform/named_files.py:_LARGEST
         forms/lib/unread_inputs.py:_LARGEST forms/interface.py:_LARGEST forms/kustomize/unread_inputs.py:_LARGEST
     forms/terraform/unread_inputs.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST plan/changed_gaps.py:_LARGEST
+        model/kubectl_errors.py:_LONGEST_STATUS forms/helm/named_files.py:_LARGEST files/discover.py:_LARGEST
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
     """,
@@ -293,7 +294,7 @@ LIMITS = {
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
         lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
-        plan/gone_appliers.py:_LONGEST_SHOWN
+        plan/gone_appliers.py:_LONGEST_SHOWN report/html.py:_MOST_NAMES report/fit.py:_NAMED
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
@@ -319,6 +320,8 @@ LIMITS = {
         forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
+        forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
+        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES
