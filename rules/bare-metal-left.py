@@ -80,7 +80,7 @@ from nodelint.api import (
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(
-        pool, context, RuleCheck(_check_sizes), RuleCheck(_check_mixed, severity="info", strict=True)
+        pool, context, RuleCheck(_check_sizes), RuleCheck(_check_mixed, severity="info", on_request=True)
     )
 
 

@@ -58,6 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
     yield Finding(
         at=pool_requirements.values_at(at) if at is not None else fixes.place(pool),
+        on_request=True,
         message=f"Karpenter launches burstable `{twin.other}` before `{twin.own}`, because it costs "
         f"{twin.saved:.0%} less",
         note="CPU time above the baseline costs credits, which Karpenter does not count",

@@ -92,6 +92,7 @@ from nodelint.api import (
 )
 
 CALM = "5m"
+HOUR = 3600
 BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 TEMPLATE = ("spec", "template", "spec")
@@ -133,6 +134,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=policy_at,
             message="`WhenEmpty`: a node with one small pod is never consolidated, nor replaced by a cheaper one",
             once="nodes with pods",
+            on_request=_is_kept_on_purpose(pool),
             also=[] if rest is None else [rest],
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
@@ -144,6 +146,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=at,
             message=_message(pool, soon, many is not None, long is not None),
             once="defaults",
+            on_request=True,
             note=None if long is None else "a pod that must not be evicted keeps its node forever",
             help=_help(pool, soon, many is not None, long is not None),
             suggestions=_ways(pool, soon, many is not None, context),
@@ -166,6 +169,13 @@ def _place_of_held(pool: NodePool, context: Context) -> Node | None:
     if after is not None and after.value == "Never":
         return None
     return policy if resolution.launchable - resolve.special(resolution.catalog) else None
+
+
+def _is_kept_on_purpose(pool: NodePool) -> bool:
+    """Whether the pool has a taint of its own, or keeps even its empty nodes for an hour: someone chose this pace."""
+    after = manifest.text(pool.find_field("spec", "disruption", "consolidateAfter"))
+    length = controller.seconds(after) if isinstance(after, str) else None
+    return bool(resolve.taints(pool)) or (length is not None and length >= HOUR)
 
 
 def _is_no_job(key: str, value: str) -> bool:

@@ -89,12 +89,14 @@ def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int =
     elif length >= minutes * 60 and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
         yield Finding(
             at=after,
+            on_request=True,
             message=f"an empty node keeps running for `{written}`",
             help="5m to 15m are enough to keep a node for the next job",
         )
     elif length >= minutes * 60:
         yield Finding(
             at=after,
+            on_request=True,
             message=f"Karpenter consolidates a node only if no pod started or ended on it for `{written}`",
             note="it never consolidates a node that runs a CronJob more often than that",
             help="5m to 15m are enough to keep Karpenter from replacing nodes after each change",

@@ -86,7 +86,7 @@ DEVICES = {
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "device-of-another-vendor", "removed-api"],
+    gives_way_to=["no-instance-type", "device-of-another-vendor", "removed-api", "unknown-label"],
     providers=["aws", "auto-mode"],
     subject="pools",
     source="https://karpenter.sh/docs/concepts/nodepools/",
@@ -142,6 +142,8 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
         at=at,
         message=f"{start.replace('{}', named)}, {remark}",
         severity="warning" if other == "spot" else None,
+        # Karpenter tries spot first, so the name holds as long as there is spot capacity.
+        on_request=named == "spot" and named in resolution.capacity_types,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
         help=f"require `karpenter.sh/capacity-type In [{named}]`, {_rename(pool, at)}",
     )

@@ -71,12 +71,14 @@ from nodelint.api import (
     Severity,
     fixes,
     keys,
+    pool_requirements,
     quantities,
     resolve,
     rule,
     run_checks,
 )
 
+CHOOSING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
 RICH = 16
 """GiB for each CPU of the types that cost much more than their CPUs say, such as `x`."""
 
@@ -173,6 +175,8 @@ def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
         return
     yield Finding(
         at=cpu.at.key_node,
+        # Other rules say that a pool which chooses no types allows too much.
+        on_request=not any(item.key in CHOOSING for item in pool_requirements.requirements_of(pool)),
         message=f"memory is not limited: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi of `{lean}` "
         f"or {most:,}Gi of `{rich}`",
         once=True,

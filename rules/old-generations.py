@@ -120,6 +120,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
             once=True,
             severity="info",
             covers=[place],
+            on_request=note is None or _is_usual(pool, last),
             note=note,
             help=both or "`instance-generation Gt 4` excludes all of them",
         )
@@ -134,6 +135,13 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         note=note,
         help=both or "require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which excludes most",
     )
+
+
+def _is_usual(pool: NodePool, floor: pool_requirements.PoolRequirement) -> bool:
+    """Whether the pool has the requirements of Karpenter's own examples: `c`, `m` and `r` after generation 2."""
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    chosen = category is not None and category.operator == "In" and set(category.texts) <= {"c", "m", "r"}
+    return chosen and floor.operator == "Gt" and tuple(floor.texts) == ("2",)
 
 
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:

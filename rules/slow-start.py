@@ -42,6 +42,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"`{written}`, {first.what}, delays the start of every node",
+        on_request=all("$" in script.text[action.start : action.end] for action in found),
         also=[
             Also(script.places.locate(action.start, action.end), f"{action.what} as well") for action in found[1:6]
         ],

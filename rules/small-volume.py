@@ -102,7 +102,7 @@ from nodelint.api import (
 )
 def check(node_class: EC2NodeClass, context: Context, *, gib: int = 20, cpus: int = 8) -> Findings:
     by_size = partial(_check_size, smallest=gib, cpus=cpus)
-    checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info")
+    checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info", on_request=True)
     yield from run_checks(node_class, context, *checks)
 
 

@@ -179,6 +179,7 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
         at=fixes.visible_node(limit.at.node),
+        on_request=not _lists_types_by_name(pool),
         message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {len(out):,} of "
         f"{len(all):,} instance types: `{name}` has {amount}",
         help=f"raise the limit, or restrict the instance types by {key}",

@@ -121,7 +121,7 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     better: dict[tuple[str, int, Severity], SpanIndex] = {}
     explaining: dict[tuple[str, int, Severity], list[Result]] = {}
     for result in raw:
-        if result.finding.strict and result.rule.group != "practice":
+        if result.finding.on_request or (result.finding.strict and result.rule.group != "practice"):
             continue  # it may not be shown, and what it would explain would be lost
         explaining.setdefault((result.rule.name, id(result.object), result.severity), []).append(result)
     results = []

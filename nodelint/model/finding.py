@@ -189,7 +189,8 @@ class Finding(NamedTuple):
     `note` is a consequence: what happens if it stays so. `help` is what to do, in words, beside the fix or where
     no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
     `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
-    strict profile shows, and no other, although the rule runs in others. `once` says that one line of a run is enough
+    strict profile shows, and no other, although the rule runs in others. `on_request` says that it is true of most
+    pools of the world, and is shown only where `--select` or `--extend-select` asks for its rule. `once` says that one line of a run is enough
     for all findings of the rule that say the same of other values, or that bear the same name: the first one counts
     the others and names their places. `withheld` is why there is no fix where the rule has one.
     """
@@ -205,6 +206,7 @@ class Finding(NamedTuple):
     help: str | None = None
     suggestions: Sequence[Suggestion] = ()
     strict: bool = False
+    on_request: bool = False
     once: bool | str = False
     withheld: Withheld | None = None
 
