@@ -1,4 +1,4 @@
-r"""A NodePool may use spot capacity of fewer than 15 instance types.
+r"""A NodePool may use spot capacity of fewer than ten instance types.
 
 EC2 interrupts spot nodes less often if it can choose among more instance types.
 

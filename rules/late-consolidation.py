@@ -6,6 +6,9 @@ this time, each time. That is expensive for nodes with GPUs. It can be right if 
 large images or models. With `Never`, an empty node stays until it expires or drifts. (For a Provisioner, `Never` is
 neither `consolidation` nor `ttlSecondsAfterEmpty`.)
 
+Who writes an hour usually means it. So the strict profile shows only `Never` and the cost of accelerator nodes, and
+`--select` or `--extend-select` shows the rest.
+
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}

@@ -11,7 +11,8 @@ separated by hyphens and dots:
 - `gpu`, `nvidia` and `cuda`, if the pool allows no type with a GPU; `neuron`, `inferentia` and `trainium` likewise
 
 The rule also checks template labels with such a value, such as `lifecycle: spot`, because pods select them. It
-ignores a name with words of both sides (`spot-od`, `amd64-arm64`).
+ignores a name with words of both sides (`spot-od`, `amd64-arm64`). A pool that is named `spot` and falls back to
+on-demand is reported only if `--select` or `--extend-select` asks for the rule.
 
 ```yaml bad frame=pool
 metadata.name: spot-medium

@@ -45,6 +45,7 @@ A limit of CPUs limits the cost if all types have a similar shape. `c` types hav
 a CPU of `r` costs less than twice as much: the rule does not report that. `x` types have 16 to 32 GiB per CPU, and
 their CPUs cost up to six times as much. Karpenter launches the shape that the pods request, so one team with large
 memory requests can change the cost of the whole pool. Limit memory as well, or exclude such types.
+For a pool that requires no category, family or type, only `--select` or `--extend-select` shows this.
 
 ```yaml bad frame=pool
 spec.limits.cpu: 100

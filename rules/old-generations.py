@@ -5,7 +5,9 @@ their price, have other disks and networks (no NVMe, older drivers), and some la
 compares only prices, and on spot the old types are often the cheapest.
 
 Many examples use `instance-generation Gt 2`. It excludes the first and second generations, but not `c3`, `c4`, `m3`,
-`m4`, `r3` and `r4`, so the rule reports it as information. Every type of generation 5 and newer runs on Nitro.
+`m4`, `r3` and `r4`, so the rule reports it as information. The strict profile shows this only if the pool also allows
+bare-metal types and has other categories than `c`, `m` and `r`: Karpenter's own examples have these. `--select` and
+`--extend-select` show it for every pool. Every type of generation 5 and newer runs on Nitro.
 
 If the pool also allows bare-metal types, the finding says so and names a requirement that excludes both.
 

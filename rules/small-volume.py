@@ -20,7 +20,8 @@ metadata.name: gpu
 spec.instanceStorePolicy: RAID0
 ```
 
-Volumes of 20 GiB or less are also small for nodes without GPUs.
+Volumes of 20 GiB or less are also small for nodes without GPUs. nodelint shows this only if `--select` or
+`--extend-select` asks for this rule, because the size of the images is not in the files.
 
 The operating system uses some of the space. At 85 % usage the kubelet begins to delete images. When 15 % are free for
 images, or 10 % for the rest, it evicts pods and accepts no new ones. A few images of 2 GiB each are enough for that

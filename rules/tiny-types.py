@@ -20,14 +20,14 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: In, values: [nano, micro, medium, large]}
 ```
 
-The strict profile also reports requirements that allow such sizes without listing them.
+With `--select` or `--extend-select`, the rule also reports requirements that allow such sizes without listing them.
 
 Karpenter launches the cheapest type on which the waiting pods and the DaemonSets fit. For one small pod that is a
 small node, and the next pod gets another one. With a lower bound on CPUs or memory, a node has enough room for its
 DaemonSets and pods.
 
 It also reports listed sizes and types with 2 GiB of memory, such as `small` of the `t` types, because system and
-kubelet use a third of it.
+kubelet use a third of it. The strict profile shows this if no allowed type is larger.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -71,8 +71,9 @@ class Selection(NamedTuple):
 
         No profile shows those on request: the rule has to be asked for.
         """
-        finding, asked = result.finding, self.select is not None or result.rule.name in self.extra
-        return asked or not finding.on_request and (not finding.strict or self.strict)
+        if self.select is not None or result.rule.name in self.extra:
+            return True
+        return not result.finding.on_request and (not result.finding.strict or self.strict)
 
     @property
     def strict(self) -> bool:
