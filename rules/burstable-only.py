@@ -5,8 +5,8 @@ throttles a `t2` to its baseline. `t3`, `t3a` and `t4g` start in unlimited mode:
 hour. Karpenter does not consider credits. It fills a node by the CPU requests of its pods.
 
 These types suit pods that are idle most of the time. For steady load, `m`, `c` and `r` cost little more, and they
-give spot more types to choose from. Where all types are `nano`, `micro` or `small`, only `--select` or `--extend-select`
-shows this.
+give spot more types to choose from. Where all types are `nano`, `micro` or `small`, only `--select` or
+`--extend-select` shows this.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -3,7 +3,8 @@ r"""A NodePool allows only families that are three or more generations older tha
 Newer families of the same category and architecture have the same sizes and do more for each CPU. Some cost less:
 `m6a.large` is 10 % cheaper than `m5.large`. More families also give spot more capacity to choose from. Many tutorials
 use `m5` and `c5`, and so do old lists. The rule does not compare GPU and accelerator types. Burstable types have no
-newer generation on amd64. If no newer type costs less, only `--select` or `--extend-select` shows the finding. The prices are on-demand prices in us-east-1.
+newer generation on amd64. If no newer type costs less, only `--select` or `--extend-select` shows the finding. The
+prices are on-demand prices in us-east-1.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -4,8 +4,8 @@ Pods wait for a new node, so each second of a `sleep` delays them. `dnf update` 
 image then differ: update the image instead. The kubelet retries until it reaches its cluster, so a probe before its
 start has no use. If the node does not join within 15 minutes, Karpenter deletes the instance.
 
-Commands after the call that joins the cluster delay nothing, and the rule does not report them. A `sleep` of a variable
-length is shown only if `--select` or `--extend-select` asks for the rule.
+Commands after the call that joins the cluster delay nothing, and the rule does not report them. A `sleep` of a
+variable length is shown only if `--select` or `--extend-select` asks for the rule.
 
 ```yaml bad frame=class
 spec.userData: |
