@@ -24,7 +24,8 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
 ```
 
-The rule also reports requirements that allow bare-metal types together with virtual ones.
+With `--select` or `--extend-select`, the rule also reports requirements that allow bare-metal types together with
+virtual ones.
 
 A bare-metal node is a whole server. It takes many minutes to boot and costs as much as the largest size of its
 family. Karpenter launches it if a pod fits no smaller type, or if smaller types are out of capacity. If you want bare
@@ -80,7 +81,7 @@ from nodelint.api import (
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(
-        pool, context, RuleCheck(_check_sizes), RuleCheck(_check_mixed, severity="info", strict=True)
+        pool, context, RuleCheck(_check_sizes), RuleCheck(_check_mixed, severity="info", on_request=True)
     )
 
 

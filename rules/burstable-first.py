@@ -6,7 +6,7 @@ permanently. More CPU time uses credits. Without credits, AWS bills it by the CP
 not consider credits.
 
 If pods use their CPUs most of the time, exclude `t` or give it a NodePool of its own. If you want burstable types
-first, ignore this rule with a comment.
+first, ignore this rule with a comment. nodelint shows this only if `--select` or `--extend-select` asks for the rule.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -58,6 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
     yield Finding(
         at=pool_requirements.values_at(at) if at is not None else fixes.place(pool),
+        on_request=True,
         message=f"Karpenter launches burstable `{twin.other}` before `{twin.own}`, because it costs "
         f"{twin.saved:.0%} less",
         note="CPU time above the baseline costs credits, which Karpenter does not count",

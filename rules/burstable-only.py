@@ -5,7 +5,8 @@ throttles a `t2` to its baseline. `t3`, `t3a` and `t4g` start in unlimited mode:
 hour. Karpenter does not consider credits. It fills a node by the CPU requests of its pods.
 
 These types suit pods that are idle most of the time. For steady load, `m`, `c` and `r` cost little more, and they
-give spot more types to choose from.
+give spot more types to choose from. Where all types are `nano`, `micro` or `small`, only `--select` or
+`--extend-select` shows this.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -24,6 +25,8 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
 
 WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
 """Words of a NodePool's name that say that such types are meant."""
+
+TINY = {"nano", "micro", "small"}
 
 
 @rule(
@@ -49,9 +52,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     left = resolution.candidates
     if not left or left - resolution.catalog.having_value(keys.CATEGORY, "t"):
         return
+    sizes = resolution.catalog.distinct(keys.SIZE, left)
     at = next(item for item in telling if item.operator == "In")
     yield Finding(
         at=fixes.visible_node(at.key_node),
+        on_request=set(sizes) <= TINY,  # `tiny-types` says what such nodes lack first
         message="the NodePool allows only burstable types "
         f"({messages.short(', '.join(resolution.families(left)), 30)}): "
         "CPU time above the baseline costs credits",

@@ -66,6 +66,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.visible_node(at.values_node),
         message=message,
+        once=True,
         help="use `on-demand` alone, or give spot a NodePool of its own with a lower weight",
         suggestions=_ways(at),
     )

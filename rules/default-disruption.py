@@ -1,5 +1,9 @@
 r"""A NodePool keeps Karpenter's default disruption: nodes are replaced soon after a change, at any hour.
 
+The strict profile shows only `WhenEmpty` (*Which*), for a NodePool without taints that keeps empty nodes for less
+than an hour and whose limit of CPUs allows a dollar an hour or more. Most NodePools of the world keep the other
+defaults, so nodelint shows those only if `--select` or `--extend-select` asks for this rule.
+
 One line of a run reports this for all its NodePools, with a suggestion for each. The rule reports a NodePool if
 Karpenter can replace its nodes seconds after a change, or never consolidates them. The finding also names missing
 budgets and a missing `terminationGracePeriod`. These alone are no finding, because most NodePools set neither.
@@ -92,6 +96,8 @@ from nodelint.api import (
 )
 
 CALM = "5m"
+HOUR = 3600
+CHEAP = 1
 BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 TEMPLATE = ("spec", "template", "spec")
@@ -133,6 +139,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=policy_at,
             message="`WhenEmpty`: a node with one small pod is never consolidated, nor replaced by a cheaper one",
             once="nodes with pods",
+            on_request=_is_kept_on_purpose(pool) or _is_cheap(pool, context.resolution(pool)),
             also=[] if rest is None else [rest],
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
@@ -144,6 +151,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=at,
             message=_message(pool, soon, many is not None, long is not None),
             once="defaults",
+            on_request=True,
             note=None if long is None else "a pod that must not be evicted keeps its node forever",
             help=_help(pool, soon, many is not None, long is not None),
             suggestions=_ways(pool, soon, many is not None, context),
@@ -166,6 +174,22 @@ def _place_of_held(pool: NodePool, context: Context) -> Node | None:
     if after is not None and after.value == "Never":
         return None
     return policy if resolution.launchable - resolve.special(resolution.catalog) else None
+
+
+def _is_kept_on_purpose(pool: NodePool) -> bool:
+    """Whether the pool has a taint of its own, or keeps even its empty nodes for an hour: someone chose this pace."""
+    after = manifest.text(pool.find_field("spec", "disruption", "consolidateAfter"))
+    length = controller.seconds(after) if isinstance(after, str) else None
+    return bool(resolve.taints(pool)) or (length is not None and length >= HOUR)
+
+
+def _is_cheap(pool: NodePool, resolution: resolve.Resolution) -> bool:
+    """Whether the limit of CPUs keeps the whole pool below a dollar an hour: what stays idle costs less than that."""
+    cpu = next((limit for limit in resolve.limits(pool) if limit.resource == "cpu"), None)
+    if cpu is None or not cpu.amount or fixes.doubts(resolution):
+        return False
+    most = resolve.most_for_cpu(cpu.amount, resolution.candidates, resolution.catalog)
+    return most is not None and most[0] < CHEAP
 
 
 def _is_no_job(key: str, value: str) -> bool:

@@ -1,4 +1,4 @@
-r"""A NodePool may use spot capacity of fewer than 15 instance types.
+r"""A NodePool may use spot capacity of fewer than ten instance types.
 
 EC2 interrupts spot nodes less often if it can choose among more instance types.
 
@@ -83,7 +83,7 @@ LEAST = 15
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
     ],
 )
-def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
+def check(pool: NodePool, context: Context, *, types: int = 10) -> Findings:
     checks = [RuleCheck(partial(_check_interruption, least=types))]
     if context.settings(pool).gate("SpotToSpotConsolidation"):
         checks.insert(0, RuleCheck(_check_consolidation))

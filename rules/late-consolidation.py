@@ -6,6 +6,9 @@ this time, each time. That is expensive for nodes with GPUs. It can be right if 
 large images or models. With `Never`, an empty node stays until it expires or drifts. (For a Provisioner, `Never` is
 neither `consolidation` nor `ttlSecondsAfterEmpty`.)
 
+Who writes an hour usually means it. So the strict profile shows only `Never` and the cost of accelerator nodes, and
+`--select` or `--extend-select` shows the rest.
+
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
@@ -89,12 +92,14 @@ def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int =
     elif length >= minutes * 60 and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
         yield Finding(
             at=after,
+            on_request=True,
             message=f"an empty node keeps running for `{written}`",
             help="5m to 15m are enough to keep a node for the next job",
         )
     elif length >= minutes * 60:
         yield Finding(
             at=after,
+            on_request=True,
             message=f"Karpenter consolidates a node only if no pod started or ended on it for `{written}`",
             note="it never consolidates a node that runs a CronJob more often than that",
             help="5m to 15m are enough to keep Karpenter from replacing nodes after each change",

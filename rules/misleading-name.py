@@ -11,7 +11,8 @@ separated by hyphens and dots:
 - `gpu`, `nvidia` and `cuda`, if the pool allows no type with a GPU; `neuron`, `inferentia` and `trainium` likewise
 
 The rule also checks template labels with such a value, such as `lifecycle: spot`, because pods select them. It
-ignores a name with words of both sides (`spot-od`, `amd64-arm64`).
+ignores a name with words of both sides (`spot-od`, `amd64-arm64`). A pool that is named `spot` and falls back to
+on-demand is reported only if `--select` or `--extend-select` asks for the rule.
 
 ```yaml bad frame=pool
 metadata.name: spot-medium
@@ -86,7 +87,7 @@ DEVICES = {
     on=NodePool,
     group="practice",
     severity="info",
-    gives_way_to=["no-instance-type", "device-of-another-vendor", "removed-api"],
+    gives_way_to=["no-instance-type", "device-of-another-vendor", "removed-api", "unknown-label"],
     providers=["aws", "auto-mode"],
     subject="pools",
     source="https://karpenter.sh/docs/concepts/nodepools/",
@@ -142,6 +143,8 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
         at=at,
         message=f"{start.replace('{}', named)}, {remark}",
         severity="warning" if other == "spot" else None,
+        # Karpenter tries spot first, so the name holds as long as there is spot capacity.
+        on_request=named == "spot" and named in resolution.capacity_types,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
         help=f"require `karpenter.sh/capacity-type In [{named}]`, {_rename(pool, at)}",
     )

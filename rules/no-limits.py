@@ -45,6 +45,7 @@ A limit of CPUs limits the cost if all types have a similar shape. `c` types hav
 a CPU of `r` costs less than twice as much: the rule does not report that. `x` types have 16 to 32 GiB per CPU, and
 their CPUs cost up to six times as much. Karpenter launches the shape that the pods request, so one team with large
 memory requests can change the cost of the whole pool. Limit memory as well, or exclude such types.
+For a pool that requires no category, family or type, only `--select` or `--extend-select` shows this.
 
 ```yaml bad frame=pool
 spec.limits.cpu: 100
@@ -71,12 +72,14 @@ from nodelint.api import (
     Severity,
     fixes,
     keys,
+    pool_requirements,
     quantities,
     resolve,
     rule,
     run_checks,
 )
 
+CHOOSING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
 RICH = 16
 """GiB for each CPU of the types that cost much more than their CPUs say, such as `x`."""
 
@@ -173,6 +176,8 @@ def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
         return
     yield Finding(
         at=cpu.at.key_node,
+        # Other rules say that a pool which chooses no types allows too much.
+        on_request=not any(item.key in CHOOSING for item in pool_requirements.requirements_of(pool)),
         message=f"memory is not limited: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi of `{lean}` "
         f"or {most:,}Gi of `{rich}`",
         once=True,

@@ -5,7 +5,9 @@ their price, have other disks and networks (no NVMe, older drivers), and some la
 compares only prices, and on spot the old types are often the cheapest.
 
 Many examples use `instance-generation Gt 2`. It excludes the first and second generations, but not `c3`, `c4`, `m3`,
-`m4`, `r3` and `r4`, so the rule reports it as information. Every type of generation 5 and newer runs on Nitro.
+`m4`, `r3` and `r4`, so the rule reports it as information. The strict profile shows this only if the pool also allows
+bare-metal types and has other categories than `c`, `m` and `r`: Karpenter's own examples have these. `--select` and
+`--extend-select` show it for every pool. Every type of generation 5 and newer runs on Nitro.
 
 If the pool also allows bare-metal types, the finding says so and names a requirement that excludes both.
 
@@ -120,6 +122,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
             once=True,
             severity="info",
             covers=[place],
+            on_request=note is None or _is_usual(pool, last),
             note=note,
             help=both or "`instance-generation Gt 4` excludes all of them",
         )
@@ -134,6 +137,13 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         note=note,
         help=both or "require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which excludes most",
     )
+
+
+def _is_usual(pool: NodePool, floor: pool_requirements.PoolRequirement) -> bool:
+    """Whether the pool has the requirements of Karpenter's own examples: `c`, `m` and `r` after generation 2."""
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    chosen = category is not None and category.operator == "In" and set(category.texts) <= {"c", "m", "r"}
+    return chosen and floor.operator == "Gt" and tuple(floor.texts) == ("2",)
 
 
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:

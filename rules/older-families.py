@@ -3,7 +3,8 @@ r"""A NodePool allows only families that are three or more generations older tha
 Newer families of the same category and architecture have the same sizes and do more for each CPU. Some cost less:
 `m6a.large` is 10 % cheaper than `m5.large`. More families also give spot more capacity to choose from. Many tutorials
 use `m5` and `c5`, and so do old lists. The rule does not compare GPU and accelerator types. Burstable types have no
-newer generation on amd64. The prices are on-demand prices in us-east-1.
+newer generation on amd64. If no newer type costs less, only `--select` or `--extend-select` shows the finding. The
+prices are on-demand prices in us-east-1.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -32,6 +33,9 @@ from nodelint.api import (
     rule,
     type_set,
 )
+
+EQUAL = 0.005
+"""The part of a price up to which two types cost the same."""
 
 
 @rule(
@@ -64,6 +68,7 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
     others = type_set.union(newer[family] for family in resolution.families(left))
     yield Finding(
         at=fixes.visible_node(telling[0].key_node),
+        on_request=not _is_dearer(left, others, resolution),
         message=_message(left, others, resolution, generations),
         help=_examples(left, newer, resolution),
     )
@@ -122,6 +127,12 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
     return f"add newer families of the same sizes, which do more per CPU but cost more: {named}"
 
 
+def _is_dearer(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> bool:
+    """Whether a newer type of the same CPUs and memory costs less."""
+    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
+    return twin is not None and twin.saved > EQUAL
+
+
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
@@ -129,6 +140,6 @@ def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, beh
     twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old
-    if twin.saved <= 0.005:
+    if twin.saved <= EQUAL:
         return messages.first_fitting(f"{old}: `{twin.other}` has the same CPUs and memory as `{twin.own}`", old)
     return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)

@@ -4,7 +4,8 @@ Pods wait for a new node, so each second of a `sleep` delays them. `dnf update` 
 image then differ: update the image instead. The kubelet retries until it reaches its cluster, so a probe before its
 start has no use. If the node does not join within 15 minutes, Karpenter deletes the instance.
 
-Commands after the call that joins the cluster delay nothing, and the rule does not report them.
+Commands after the call that joins the cluster delay nothing, and the rule does not report them. A `sleep` of a
+variable length is shown only if `--select` or `--extend-select` asks for the rule.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -42,6 +43,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"`{written}`, {first.what}, delays the start of every node",
+        on_request=all("$" in script.text[action.start : action.end] for action in found),
         also=[
             Also(script.places.locate(action.start, action.end), f"{action.what} as well") for action in found[1:6]
         ],

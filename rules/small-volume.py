@@ -20,7 +20,8 @@ metadata.name: gpu
 spec.instanceStorePolicy: RAID0
 ```
 
-Volumes of 20 GiB or less are also small for nodes without GPUs.
+Volumes of 20 GiB or less are also small for nodes without GPUs. nodelint shows this only if `--select` or
+`--extend-select` asks for this rule, because the size of the images is not in the files.
 
 The operating system uses some of the space. At 85 % usage the kubelet begins to delete images. When 15 % are free for
 images, or 10 % for the rest, it evicts pods and accepts no new ones. A few images of 2 GiB each are enough for that
@@ -102,7 +103,7 @@ from nodelint.api import (
 )
 def check(node_class: EC2NodeClass, context: Context, *, gib: int = 20, cpus: int = 8) -> Findings:
     by_size = partial(_check_size, smallest=gib, cpus=cpus)
-    checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info")
+    checks = RuleCheck(_check_gpus, severity="warning"), RuleCheck(by_size, severity="info", on_request=True)
     yield from run_checks(node_class, context, *checks)
 
 

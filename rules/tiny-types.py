@@ -20,14 +20,14 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: In, values: [nano, micro, medium, large]}
 ```
 
-The strict profile also reports requirements that allow such sizes without listing them.
+With `--select` or `--extend-select`, the rule also reports requirements that allow such sizes without listing them.
 
 Karpenter launches the cheapest type on which the waiting pods and the DaemonSets fit. For one small pod that is a
 small node, and the next pod gets another one. With a lower bound on CPUs or memory, a node has enough room for its
 DaemonSets and pods.
 
 It also reports listed sizes and types with 2 GiB of memory, such as `small` of the `t` types, because system and
-kubelet use a third of it.
+kubelet use a third of it. The strict profile shows this if no allowed type is larger.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -181,8 +181,14 @@ def _listed(
             texts = [str(value.text) for value in small]
             most = max(_memory(item.key, text, resolution, few, little) for text in texts)
             names = messages.list_first([f"`{text}`" for text in texts], 3)
+            room = resolution.catalog.resources.column("memory")
+            larger = any(
+                amount is not None and quantities.billionths(amount) // quantities.ONE >> 20 >= little
+                for amount in resolution.candidates.select(room)
+            )
             yield Finding(
                 at=fixes.visible_node(small[0].node),
+                on_request=larger,
                 message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, DaemonSets included",
                 covers=[value.node for value in small],
                 help="use larger types: DaemonSets need the same room on each node",
@@ -212,6 +218,7 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Finding
     shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
+        on_request=True,
         message=f"the NodePool allows types that run only {most} pods, DaemonSets included: {shown}",
         help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
     )

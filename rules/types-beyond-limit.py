@@ -22,7 +22,8 @@ spec.template.spec.requirements:
   - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-The strict profile also reports a limit that excludes half or more of the allowed instance types.
+With `--select` or `--extend-select`, the rule also reports a limit that excludes half or more of the allowed instance
+types. The strict profile shows it if the pool names its types, or its families and sizes.
 
 If you want that, a requirement is clearer, because events and `nodelint explain` show it. If you do not want it,
 larger pods stay Pending. Karpenter also computes with the largest type that fits when it plans several nodes at once,
@@ -179,6 +180,7 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
         at=fixes.visible_node(limit.at.node),
+        on_request=not _lists_types_by_name(pool),
         message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {len(out):,} of "
         f"{len(all):,} instance types: `{name}` has {amount}",
         help=f"raise the limit, or restrict the instance types by {key}",

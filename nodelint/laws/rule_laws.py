@@ -178,10 +178,14 @@ def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
         reasons = {skip.reason for skip in report.skipped if skip.rule == case.rule.name}
         yield "nothing is found in the bad example" + "".join(f"; skipped: {reason}" for reason in sorted(reasons))
     # Beside what is shown by default, a rule may have advice for the strict profile.
-    profiles = {result.finding.strict for result in report.results} or {True, False}
+    profiles = {_profile(result) for result in report.results}
     for result in trial.judge(trial.good(case).text, trial.good(case), case.rule).results:
-        if result.finding.strict in profiles or result.severity == "error":
+        if not profiles or _profile(result) in profiles or result.severity == "error":
             yield f"in the good example: {_place(result)}"
+
+
+def _profile(result: Result) -> tuple[bool, bool]:
+    return result.finding.strict, result.finding.on_request
 
 
 def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:

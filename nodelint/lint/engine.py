@@ -69,8 +69,13 @@ class Selection(NamedTuple):
         return (chosen or rule.name in self.extra) and rule.name not in self.ignore
 
     def shows(self, result: Result) -> bool:
-        """Whether a finding of a rule that reports is shown: those for the strict profile are not by default."""
-        return not result.finding.strict or self.strict or result.rule.name in self.extra
+        """Whether a finding of a rule that reports is shown: those for the strict profile are not by default.
+
+        No profile shows those on request: the rule has to be asked for.
+        """
+        if self.select is not None or result.rule.name in self.extra:
+            return True
+        return not result.finding.on_request and (not result.finding.strict or self.strict)
 
     @property
     def strict(self) -> bool:

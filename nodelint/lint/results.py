@@ -133,17 +133,20 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
 
     What is less grave explains nothing: a warning in the place of an error would let a run pass.
     """
-    better: dict[tuple[str, int, Severity], SpanIndex] = {}
-    explaining: dict[tuple[str, int, Severity], list[Result]] = {}
+    better: dict[tuple[str, int, Severity, bool], SpanIndex] = {}
+    explaining: dict[tuple[str, int, Severity, bool], list[Result]] = {}
     for result in raw:
         if result.finding.strict and result.rule.group != "practice":
             continue  # it may not be shown, and what it would explain would be lost
-        explaining.setdefault((result.rule.name, id(result.object), result.severity), []).append(result)
+        key = result.rule.name, id(result.object), result.severity, result.finding.on_request
+        explaining.setdefault(key, []).append(result)
     results = []
     for result in raw:
         as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
-        for name, severity in product(result.rule.gives_way_to, as_grave):
-            key = (name, id(result.object), severity)
+        # What is shown on request alone explains only what is shown as seldom.
+        requested = (False, True) if result.finding.on_request else (False,)
+        for name, severity, on_request in product(result.rule.gives_way_to, as_grave, requested):
+            key = name, id(result.object), severity, on_request
             if key in explaining and key not in better:
                 better[key] = SpanIndex((place, place) for place in _places(explaining[key]))
             if key in better and _explained(result, better[key]):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class RuleCheck(NamedTuple):
     """A function like a rule's check, with the severity and safety of what it finds, where they are not the rule's.
 
-    `strict` findings are shown by the strict profile only. A check of other `releases` is left out, and one that
+    `strict` findings are shown by the strict profile only, those `on_request` only if `--select` or `--extend-select`
+    asks for the rule. A check of other `releases` is left out, and one that
     `needs_facts` where there are none from AWS at all.
     """
 
@@ -28,6 +29,7 @@ class RuleCheck(NamedTuple):
     severity: Severity | None = None
     safety: Safety | None = None
     strict: bool = False
+    on_request: bool = False
     releases: str = ">=1.0.0"
     needs_facts: bool = False
 
@@ -40,7 +42,7 @@ def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Finding
     reported: list[Finding] = []
     missing: Missing | None = None
     for part in checks:
-        if part.strict and not context.strict:
+        if (part.strict or part.on_request) and not context.strict:
             continue
         if not releases_match(part.releases, context.karpenter) or (part.needs_facts and not context.facts):
             continue
@@ -65,6 +67,7 @@ def _complete(part: RuleCheck, finding: Finding) -> Finding:
         severity=finding.severity or part.severity,
         safety=finding.safety or part.safety,
         strict=finding.strict or part.strict,
+        on_request=finding.on_request or part.on_request,
     )
 
 
@@ -82,7 +85,7 @@ def _is_explained(finding: Finding, reported: Iterable[Finding]) -> bool:
 
 def _as_grave(other: Finding, finding: Finding) -> bool:
     """Whether a finding may stand in another's place: as grave, where both have a severity, and shown as often."""
-    if other.strict and not finding.strict:
+    if (other.strict and not finding.strict) or (other.on_request and not finding.on_request):
         return False
     if other.severity is None or finding.severity is None:
         return other.severity == finding.severity or finding.severity is not None

@@ -331,7 +331,7 @@ def test_a_reminder_stands_in_each_text_that_is_open(editor: Editor, repository:
     for name in ("a", "b"):
         (repository / f"{name}.yaml").write_text(POOL.replace("general", name), encoding="utf-8")
         uris.append(editor.open(repository / f"{name}.yaml"))
-    assert all("default-disruption" in editor.codes(uri) for uri in uris)
+    assert all("no-limits" in editor.codes(uri) for uri in uris)
 
 
 def test_a_template_is_judged_with_the_values_of_its_chart(editor: Editor, repository: Path) -> None:

@@ -234,3 +234,52 @@ def test_a_node_with_devices_may_be_empty_for_half_an_hour(
     disruption = f"  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: {length}}}\n"
     text = nodepool(line, AMD, spec=disruption)
     assert bool(check(text, select=["late-consolidation"]).results) is found
+
+
+USUAL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  limits: {cpu: %s}
+  disruption: {consolidationPolicy: %s, consolidateAfter: %s}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: %s
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [%s]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["2"]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "in_strict"),
+    [
+        ("old-generations", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r"), False),
+        ("old-generations", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r, t"), True),
+        ("default-disruption", ("1000", "WhenEmptyOrUnderutilized", "0s", "[]", "c, m, r"), False),
+        ("default-disruption", ("1000", "WhenEmpty", "30s", "[]", "c, m, r"), True),
+        ("default-disruption", ("1000", "WhenEmpty", "12h", "[]", "c, m, r"), False),
+        ("default-disruption", ("2", "WhenEmpty", "30s", "[]", "c, m, r"), False),
+        (
+            "default-disruption",
+            ("1000", "WhenEmpty", "30s", "[{key: CriticalAddonsOnly, effect: NoSchedule}]", "c, m, r"),
+            False,
+        ),
+        ("late-consolidation", ("1000", "WhenEmpty", "2h", "[]", "c, m, r"), False),
+        ("late-consolidation", ("1000", "WhenEmpty", "Never", "[]", "c, m, r"), True),
+        ("types-beyond-limit", ("8", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r"), False),
+        ("burstable-first", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r, t"), False),
+    ],
+)
+def test_what_holds_for_most_pools_is_shown_on_request(
+    nodelint: Run, tmp_path: Path, rule: str, values: tuple[str, ...], in_strict: bool
+) -> None:
+    (tmp_path / "pool.yaml").write_text(USUAL % values, encoding="utf-8")
+    shown = [
+        f"[{rule}]" in nodelint("check", "--output-format", "concise", *flags, str(tmp_path)).stdout
+        for flags in ([], ["--profile", "strict"], ["--select", rule], ["--extend-select", rule])
+    ]
+    assert shown == [False, in_strict, True, True]

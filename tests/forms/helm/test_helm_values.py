@@ -84,7 +84,6 @@ def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_pa
     rules = [
         "value-of-another-key",
         "no-instance-type",
-        "default-disruption",
         "unsupported-alias",
         "unencrypted-volume",
         "one-zone",
