@@ -59,6 +59,7 @@ from nodelint.api import (
     Source,
     Span,
     controller_settings,
+    messages,
     rule,
     terraform_trace,
 )
@@ -137,8 +138,12 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=grant.at,
-        message=f"the role is for `{grant.namespace}/{grant.name}`, but the chart is in `{namespace}`:"
-        " the controller has no credentials",
+        message=messages.first_fitting(
+            f"service account `{grant.namespace}/{grant.name}` has the role, but the chart is in `{namespace}`: the"
+            " controller has no credentials",
+            f"the role is for namespace `{messages.short(str(grant.namespace), 24)}`, but the chart is in"
+            f" `{messages.short(namespace, 24)}`: the controller has no credentials",
+        ),
         also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
         help=(
             f'set `namespace = "{namespace}"`'

@@ -30,7 +30,10 @@ def read_counts(text: str) -> dict[str, list[int]]:
 
 
 def list_changes(checkout: Checkout, newest: Version, names: set[str]) -> list[dict[str, object]]:
-    """How the table differed before each release, newest release first."""
+    """Return, for each release that changed the network limits of types in `names`, the limits before it.
+
+    The newest release comes first.
+    """
     changes: list[dict[str, object]] = []
     releases = checkout.releases(newest)
     later = read_counts(checkout.show(f"v{newest}", LIMITS))

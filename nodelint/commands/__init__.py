@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def versions(command: _F) -> _F:
-    """The options that name the releases that manifests are for, and the configuration."""
+    """Add `--kubernetes-version`, `--karpenter-version` and the configuration options to a command."""
     import click
 
     command = config_options(command)

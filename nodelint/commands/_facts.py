@@ -56,7 +56,9 @@ def facts_options(command: _F) -> _F:
             " kind of fact in the cache.",
         ),
         click.option("--aws-profile", metavar="NAME", help="The AWS profile that --live uses."),
-        click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one."),
+        click.option(
+            "--region", metavar="NAME", help="The AWS region. Default: the snapshot's region, if it has only one."
+        ),
         click.option("--live", is_flag=True, help="Ask AWS first for facts that are missing or too old."),
         click.option(
             "--snapshot",

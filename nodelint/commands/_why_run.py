@@ -80,7 +80,10 @@ def explain_nodes(
 
 
 class _Run(NamedTuple):
-    """A run: the dump, the configuration, and which kinds were asked of a cluster in full."""
+    """What one run of `nodelint why` works with.
+
+    `complete_kinds`: the kinds whose objects were all fetched from the cluster.
+    """
 
     dump: Dump
     settings: Settings

@@ -119,8 +119,9 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
 
 
 def of_entry(entry: Node) -> Budget | None:
-    """Return one entry of a manifest's budgets with a schedule; None where it has none, or is not known or
-    not read.
+    """Return one budget of a manifest, if it has a schedule and a duration.
+
+    None if it has none, contains a placeholder or cannot be read.
     """
     if any(isinstance(node.value, UnknownValue) for node in entry.walk() if node.kind == "scalar"):
         return None
@@ -168,7 +169,10 @@ _Known = tuple[Node, Budget, frozenset[str]]
 
 
 def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node, Budget] | None:
-    """Return the first entry that is in force for a reason whenever a budget is, and allows no more."""
+    """Return the first entry for `reason` that is active whenever `budget` is, and allows no more nodes than it.
+
+    None if there is none.
+    """
     return next(
         ((entry, other) for entry, other, its in others if reason in its and _covers(other, budget)),
         None,

@@ -140,7 +140,7 @@ def _duration(value: Any, path: Path) -> int:
 
 
 def _nillable_duration(value: Any, path: Path) -> int:
-    """Karpenter's NillableDuration: the same around a pointer, which is there for 0, too, and not for `Never`."""
+    """Return the hash of a NillableDuration: of its Duration, even if that is 0; of `Never` only the name counts."""
     name = text_hash("NillableDuration")
     if value == NEVER:
         return name

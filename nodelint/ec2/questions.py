@@ -94,9 +94,10 @@ class FieldQuestion(NamedTuple):
 
 
 def reservation_questions(node_class: EC2NodeClass, release: Version = NEWEST) -> list[FieldQuestion]:
-    """What the entries of capacityReservationSelectorTerms ask, in every state (Karpenter uses active ones).
+    """Return what to ask AWS for each entry of `capacityReservationSelectorTerms`.
 
-    An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
+    Reservations in every state are asked for, although Karpenter uses only active ones. An entry with an id and tags
+    gives two questions. `instanceMatchCriteria` counts from 1.8.0 on.
     """
     questions = []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms")

@@ -137,7 +137,11 @@ class Ignored:
 
 
 def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored | None:
-    """Return what is ignored in a folder with entries of these `names`, by what holds `above` all of them."""
+    """Return the ignore rules that apply inside a folder.
+
+    `above` are those of its parent (None if there are none), `names` the entries of the folder. A folder with `.git`
+    is a repository of its own; a `.gitignore` adds its rules.
+    """
     names = frozenset(names)
     if ".git" in names and (above is None or above._inside):  # a repository of its own
         above = Ignored.around(folder)

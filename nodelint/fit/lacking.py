@@ -16,6 +16,9 @@ from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
 
+_LONGEST_BRIEF = 76
+"""Characters of an explanation that fit into a message, behind the name of the pool."""
+
 
 class Lack(NamedTuple):
     """A resource of which no type left has enough: what the pod and DaemonSets ask, what the largest type offers."""
@@ -187,12 +190,17 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
             values = ", ".join(short(value, 16) for value in line.values[:3])
             more = ", ..." if len(line.values) > 3 else ""
             has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
-            return Explanation(text, f"{_brief(expression)}, {has}", (expression.node, line.node))
+            brief = f"{_brief(expression)}, {has}"
+            whole = f"the pods ask for {brief}"
+            return Explanation(text, whole if len(whole) <= _LONGEST_BRIEF else brief, (expression.node, line.node))
     return None
 
 
 def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation | None:
-    """Return that two volumes of a pod are where no node reaches both. None if no key says so."""
+    """Return an explanation if a pod's two volumes need different values of a label, so that no node reaches both.
+
+    None if they do not.
+    """
     key = first.requirements.intersects(then.requirements)
     if key is None:
         return None

@@ -252,7 +252,7 @@ class _Reader:
         return total
 
     def _of_pod(self, total: dict[str, int]) -> None:
-        """What the pod states for all of its containers replaces what they add up to."""
+        """Replace the sums of the containers in `total` by the amounts that the pod states for all its containers."""
         stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
         if stated is None:
             return

@@ -229,7 +229,10 @@ class EmptyPool:
 
     @property
     def exhausted(self) -> bool:
-        """Whether its limit of nodes is 0. A static pool keeps its number of nodes whatever its limits."""
+        """Whether `limits.nodes` is 0, so that the pool may launch no node.
+
+        False for a static pool, which keeps its number of nodes whatever the limit.
+        """
         return self.release >= _LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
 
     @cached_property

@@ -142,7 +142,10 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
-    """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
+    """Return the values of charts that are not among the files, each as a gap.
+
+    Code is loaded only if some file may have them.
+    """
     found: list[Gap] = []
     if any(
         "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
@@ -158,7 +161,10 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
 
 def may_fill(files: Sequence[Source]) -> bool:
-    """Whether a template may be among files that a form fills in; where none is, nothing is loaded."""
+    """Whether an input form may render one of the files as a template.
+
+    A form is loaded only if its files are among them.
+    """
     return any(row.fills and _may_render(row, files) and row.load().may_fill(files) for row in TABLE.rows)
 
 

@@ -101,7 +101,7 @@ def _says_field(node: Node) -> bool:
 
 
 def _is_switched_on(node: Node) -> bool:
-    """Whether nothing says that a thing is switched off."""
+    """Whether neither `enabled: false` nor `create: false` is set on a node. True if neither key exists."""
     switch = node.get("enabled") or node.get("create")
     return switch is None or switch.value is not False
 

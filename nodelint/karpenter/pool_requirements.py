@@ -67,8 +67,9 @@ def _iterate_requirements(pool: NodePool) -> Iterator[PoolRequirement]:
 
 
 def asks(pool: NodePool, written: str) -> str:
-    """Return the label that a key of a pool asks for, normalised: of a pool of Auto Mode, Karpenter's label of that
-    name.
+    """Return the normalised label that a key of a pool stands for.
+
+    For a pool of EKS Auto Mode it is Karpenter's label of the same name.
     """
     return normalize(karpenters_key(written, pool.provider))
 

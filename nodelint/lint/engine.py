@@ -76,7 +76,9 @@ class Selection(NamedTuple):
         return self.select is not None or "practice" in self.groups
 
     def asks_strict(self, sources: Iterable[Source]) -> bool:
-        """Whether rules have to look for what the strict profile shows: it is shown, or a comment may silence it."""
+        """Whether rules must look for findings of the strict profile: these are shown, or a `nodelint:` comment may
+        silence one.
+        """
         return self.strict or bool(self.extra) or any(source.holds("nodelint:") for source in sources)
 
     def ignored_at(self, rule: str, path: str) -> bool:

@@ -327,7 +327,10 @@ class _KeptAsides:
 
 
 def _count_faults(inventory: Inventory) -> Counter[str]:
-    """What cannot be read of each file, and of what is built of it: of several texts of one path, the most."""
+    """Return the number of faults by file path: in the file, and in what is rendered from it.
+
+    If several texts have one path, the largest number counts.
+    """
     found: Counter[str] = Counter()
     for text in (*inventory.files, *(text for built in inventory.built for text in built.texts)):
         if text.problems or text.set_aside:

@@ -123,10 +123,11 @@ class ResultCache:
         return self._compared[pair][0]
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCache:
-        """What holds of other objects that are the same, by the ids of those that were judged.
+        """Return a cache of results for objects that have not changed (`unchanged`: the new object, by the id of the
+        old).
 
-        A rule that was silent is silent again, unless it is told other things. Those that said something look again:
-        what they say knows its places.
+        A rule that reported nothing is not run again, unless it asked about something that changed. A rule that
+        reported something is run again, because its findings hold positions.
         """
         carried = ResultCache()
         carried._mark = self._mark

@@ -64,9 +64,10 @@ class Replacement:
         self._texts = [built_text.source.text for built_text in sure]
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
-        """The objects of files that are judged as they are written: those of templates, as their code is judged.
+        """Return the objects that are judged as their file has them.
 
-        What a chart makes of its values is known: it is not guessed from the values alone.
+        Left out are objects that a rendered version of the file replaces, unless they are template code, and objects
+        of values files that a chart uses, because the chart's result is judged instead.
         """
         return [
             obj
@@ -82,7 +83,7 @@ class Replacement:
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
-        """Return the skips of files, without those of objects that are judged as they are built."""
+        """Return the skips without those that a built version of the file answers for."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:

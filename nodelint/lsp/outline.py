@@ -298,7 +298,9 @@ def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
 
 
 def _ends_key(text: str, at: int) -> bool:
-    """Whether a colon in a flow mapping ends a key: it is parted from the value, or the key is in quotes."""
+    """Whether the colon at `at` in a flow mapping ends a key: a quote precedes it, or a space or the end of the text
+    follows.
+    """
     return text[at - 1] in "\"'" or text[at + 1 : at + 2] in ("", " ", "\t", "\r", "\n")
 
 

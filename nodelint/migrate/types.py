@@ -33,7 +33,7 @@ class PoolTypes(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether both sets are known."""
+        """Whether the types are known both before and after the move."""
         return self.before is not None and self.after is not None
 
 

@@ -222,7 +222,7 @@ class Finding(NamedTuple):
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
-    """Return edits of one text each, in the order in which the texts come up."""
+    """Return edits grouped by the text that they change, in the order in which those texts first occur."""
     groups: dict[int, list[Edit]] = {}
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)

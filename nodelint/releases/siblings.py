@@ -1,4 +1,6 @@
-"""Whether a release is stated for another cluster: one beside an object's own that has an object of the same name."""
+"""Whether a release is stated for another cluster: in a folder beside the object's own that has an object of the same
+kind and name.
+"""
 
 from __future__ import annotations
 

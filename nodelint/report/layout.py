@@ -63,7 +63,7 @@ def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterat
 def columns(
     first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
 ) -> Iterator[str]:
-    """Words behind a first column, over at most so many lines; what does not fit is counted."""
+    """Yield the words behind a first column, wrapped, on at most `most` lines; one more line counts the rest."""
     import textwrap  # here: what is laid out by `wrap` alone needs none of it
 
     room = max(width - len(first), 30)

@@ -186,7 +186,7 @@ def _judge_example(example: Example, request: LintRequest) -> Report:
 
 
 def _judge_shown(example: Example, request: LintRequest) -> Report:
-    """What is said of an example, with the fixes that a run offers."""
+    """Return the findings of an example, with fixes as a run of `nodelint check` offers them."""
     inventory = read_example(example.text)
     report = lint(inventory.files, request, built=inventory.built)
     return Prover(request, build_example, find_moved).begin(inventory)(inventory.files, report)

@@ -65,8 +65,8 @@ def summary_text(
 ) -> str:
     """Return the summary: lines for what was skipped and why, and a last line with the counts and the fixes.
 
-    With `verbose`, it names everything that was skipped and every rule that lacks facts. `most_fixes` as for
-    `fixed_lines`.
+    With `verbose`, it names everything that was skipped and every rule that lacks facts. At most `most_fixes` applied
+    fixes are listed; None lists all.
     """
     lines = list(_left_out(run.refused))
     if run.applied:

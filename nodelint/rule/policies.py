@@ -186,7 +186,7 @@ def _hold_to_view(expr: str) -> None:
 
 
 def _worded(error: Exception) -> str:
-    """What went wrong in an evaluation, without the words of the runtime."""
+    """Return why an expression could not be evaluated, without the CEL runtime's own wording."""
     missing = re.search(r'Key not found in map : "(.*)"', str(error))
     if missing is not None:
         return f"there is no `{missing[1]}` here; ask by `has(...)` first"

@@ -25,7 +25,9 @@ def find_joined_line(source: Source) -> int | None:
 
 
 def _names_two_objects(source: Source, offset: int) -> bool:
-    """Whether the document around an offset says twice of which version its object is."""
+    """Whether the YAML document around an offset has more than one top-level `apiVersion`, so that two objects are
+    joined.
+    """
     before, behind = source.text[:offset], source.text[offset:]
     document = re.split(r"(?m)^---", before)[-1] + re.split(r"(?m)^---", behind)[0]
     return len(re.findall(r"(?m)^apiVersion[ \t]*:", document)) > 1

@@ -234,7 +234,10 @@ class Reader:
         return found, bool(found)
 
     def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[LogLine | None, bool]:
-        """What a line says, and whether it is surely a Karpenter controller's (or a piece of such a line)."""
+        """Parse a log line. Return the entry, and whether the line is certainly from a Karpenter controller.
+
+        The entry is None if the line holds none, or only a piece of one so far.
+        """
         line = _ESCAPES.sub("", line) if "\x1b" in line else line
         line = line.lstrip("\ufeff").rstrip("\r\n")
         runtime = _RUNTIME.search(line[:300])

@@ -41,7 +41,10 @@ def bounded(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    """A line that is too long: cut between the entries of an export, and of any other no more than the beginning."""
+    """Yield a line that is longer than `LONGEST_LINE` in parts.
+
+    A line with many exported entries is cut between entries; of any other line only the beginning is kept.
+    """
     more = line
     while len(more) == LONGEST_LINE and not more.endswith(b"\n"):
         marks = [mark.start() for mark in _MARK.finditer(line)]

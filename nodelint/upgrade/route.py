@@ -103,7 +103,7 @@ def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached
 
 
 def _support(old: Version, new: Version) -> Iterator[Support]:
-    """The two ends, and the long-term releases between and above them."""
+    """Yield the support of the minor releases `old` and `new`, and of each long-term release newer than `old`."""
     ends = {f"{release.major}.{release.minor}" for release in (old, new)}
     for row in table("support")["releases"]:
         minor = KubernetesVersion.parse(row["minor"])

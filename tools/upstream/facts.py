@@ -114,7 +114,7 @@ class Release:
         return found
 
     def gates(self) -> dict[str, bool]:
-        """Feature gates, and whether each is on by itself."""
+        """Return the feature gates, each with whether it is on by default."""
         listed = [s.default for name, s in self.settings().items() if name.endswith("feature-gates")]
         pairs = (pair.partition("=")[::2] for pair in ",".join(listed).split(",") if pair)
         return {name: value == "true" for name, value in pairs}

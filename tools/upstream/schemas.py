@@ -39,10 +39,10 @@ class SchemaFile:
         self.root["$comment"] = _COMMENT.sub(rf"\g<1>{newest}", self.root["$comment"])
 
     def apply(self, change: Change, release: str, released: bool = True) -> Outcome:
-        """Write one change, as one that this release brought.
+        """Write one change of a release into the schema and return what was done.
 
-        Keywords of a file are those of the newest release: what the next one changes stands under
-        `x-karpenter-after` until it is released.
+        A change that is not released yet goes under `x-karpenter-after`, because the file holds the keywords of the
+        newest release.
         """
         if change.what == "rule":
             return Outcome("by hand", f"{change} in {release}; write it in our own words")

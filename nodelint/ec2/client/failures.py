@@ -19,10 +19,11 @@ class CannotAsk(Exception):
 
 
 class CallFailure(NamedTuple):
-    """Why a call brought no answer. `fatal`: so would any other call of the run.
+    """Why a call got no answer. `fatal`: every other call of the run would fail too.
 
-    `code` is AWS's own; empty where the call did not come that far. `garbled`: worth a second try, which botocore,
-    otherwise than after what passes by itself, does not make. `unreachable`: nobody answers at the service's address.
+    `code`: AWS's error code, empty if AWS did not answer. `garbled`: the answer cannot be read, which is worth one
+    more try (botocore retries other passing failures, but not this one). `unreachable`: nothing answers at the
+    service's address.
     """
 
     failed: str

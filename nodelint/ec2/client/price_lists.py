@@ -1,4 +1,4 @@
-"""Prices of a region: what AWS is asked for, as Karpenter does, and what its answers say."""
+"""Prices of a region: the requests to AWS (those that Karpenter sends), and how its replies are read."""
 
 from __future__ import annotations
 

@@ -91,5 +91,7 @@ def _path_node(item: Node, folder: str, name: str) -> Node:
 
 
 def _normalize(text: str) -> str:
-    """Return a text as a name of Kubernetes."""
+    """Return a text as Argo CD normalises it to a Kubernetes name: lower case, with `-` for characters that are not
+    allowed.
+    """
     return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

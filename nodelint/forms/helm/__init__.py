@@ -1,8 +1,9 @@
 """Helm: charts of the repository, filled in with their values as helm fills them in, without running it.
 
 Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with
-each further file of values, and with the values of each release that another form asks for. States releases by what
-installs Karpenter's chart, and by commands of helm. Not known: what is fetched, what the cluster says, and Secrets.
+each further values file, and with the values of each release that another form installs. Reads the Karpenter release
+from what installs its chart, and from `helm` commands. Not known: charts and values that are fetched, what the
+cluster says, and Secrets.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
-    """What a manifest, or values, state by what installs Karpenter's chart."""
+    """Yield the Karpenter releases that a manifest or values file states where it installs Karpenter's chart."""
     from nodelint.forms.helm import statements
 
     return statements.evidence(source)

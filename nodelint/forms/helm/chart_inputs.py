@@ -143,7 +143,7 @@ def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield what values have at some paths, or above them where a path ends early."""
+    """Yield what the values have at each path, or at the deepest point of the path that exists."""
     for path in dict.fromkeys(paths):
         node = _follow(root, path)
         if node is not root or not path:

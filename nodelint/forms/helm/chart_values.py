@@ -62,7 +62,7 @@ def find_releases(
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
-    """What forms give to charts whose releases are no objects of YAML. `charts` are as in `find_releases`."""
+    """Yield the values that Terraform and commands give to charts. `charts`: the charts' default values by path."""
     paths = {os.path.dirname(path): path for path in charts}
     for row in TABLE.rows if charts else ():
         # What installs a chart may name it alone: whoever has a language of its own looks into the files beside.

@@ -128,7 +128,10 @@ _FOLDED = re.compile(r"(?m)^([ ]*)(?:- +|(?:- +)?[\w-]+:[ \t]*)>[-+\d]*[ \t]*\n(
 
 
 def _join_folded(text: str) -> str:
-    """A text with the lines of YAML's folded blocks joined; all characters stay in their places."""
+    """Return a text with each folded YAML block (`>`) on one line.
+
+    Spaces replace the line breaks, so that positions stay the same.
+    """
     if ">" not in text:
         return text
     return _FOLDED.sub(lambda found: found[0][: -len(found[2])] + found[2][:-1].replace("\n", " ") + "\n", text)

@@ -229,7 +229,10 @@ class _Graph:
             self._asked.setdefault(folder)
 
     def find_tops(self) -> list[str]:
-        """The folders that were asked for and that no other takes in, but for Components; one of each circle."""
+        """Return the requested folders that no other overlay includes, except Components.
+
+        If folders include each other, return one of them.
+        """
         inner = {below for folder in list(self._below) for below in self._below[folder][0]}
         requested = [folder for folder in self._asked if folder not in self._components]
         tops = [folder for folder in requested if folder not in inner]

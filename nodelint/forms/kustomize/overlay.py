@@ -201,7 +201,10 @@ class Overlay(OverlayRun):
         replacements.apply_replacements(self, resources, kustomization)
 
     def _end_json(self, resources: list[Resource]) -> None:
-        """From here on other steps than JSON6902 patches may change the objects."""
+        """Record that other steps than JSON6902 patches may change the objects from now on.
+
+        The next such patch then copies a value before it changes it.
+        """
         for resource in resources:
             resource.is_json = False
 

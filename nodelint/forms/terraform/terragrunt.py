@@ -114,7 +114,10 @@ class TerragruntFile:
         return next(filter(None, (file.module() for file in self._included())), None)
 
     def inputs(self) -> dict[str, Node]:
-        """What it gives to its module, with what the files give that it includes."""
+        """Return the inputs that this Terragrunt file gives to its module.
+
+        The files that it includes add theirs; its own win.
+        """
         given: dict[str, Node] = {}
         for file in self._included():
             given.update(file.inputs())

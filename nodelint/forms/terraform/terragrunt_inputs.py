@@ -129,7 +129,9 @@ class TerragruntInputs:
                 yield from self._list_part(place, os.path.join(place.folder, path), steps)
 
     def _list_read(self, place: InputPlace, arguments: str, text: str) -> Iterator[InputPlace]:
-        """What functions read: the part of a file of Terragrunt that is asked for, else whole files by name."""
+        """Yield what Terragrunt's read functions name: the part of a file that `read_terragrunt_config` uses, else
+        whole files.
+        """
         is_whole = text.strip().startswith("read_terragrunt_config") and len(place.steps) > 1
         for name in _LITERAL.findall(arguments):
             last = re.sub(r"\$\{[^{}]*\}", "", name).lstrip("/.")

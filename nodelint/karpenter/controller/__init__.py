@@ -36,8 +36,7 @@ __all__ = [
 ]
 
 _NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
-_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole "
-"overlay"
+_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole overlay"
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
@@ -83,7 +82,11 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
 def find_pool_blocker(
     pool: NodePool, node_class: EC2NodeClass | None, release: Version
 ) -> tuple[Object, ControllerProblem] | None:
-    """Return the pool or class with which nothing is launched as it is written, and why. None if it is neither."""
+    """Return the pool or class that keeps Karpenter from launching any node, with the problem; the pool is tried
+    first.
+
+    None if neither does.
+    """
     for obj in (pool, node_class):
         problem = find_launch_blocker(obj, release) if obj is not None else None
         if obj is not None and problem is not None:

@@ -167,10 +167,10 @@ def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
 
 @cache
 def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
-    """Return what an alias image of a variant asks of an instance type in a release, next to its architecture.
+    """Return what a variant of an alias's image requires of an instance type in a release, except the architecture.
 
-    Windows images ask for their operating system and build instead, and have nothing here. Raise KeyError for a
-    release of which no variants are known.
+    Empty for Windows images, which require an operating system and build instead. Raise KeyError for a release whose
+    variants are not known.
     """
     for row in table("images")["variants"]:
         if releases_match(row["releases"], release):

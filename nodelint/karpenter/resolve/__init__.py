@@ -335,7 +335,10 @@ def _unknown_lines(pool: NodePool) -> Iterable[Gap]:
 
 
 def _on_enclaves(lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version) -> Iterable[Gap]:
-    """Yield a class with enclaves, and lines on their label: which types have them is in no published table."""
+    """Yield a gap for a class with enclaves, and for each requirement on the enclave label.
+
+    No published table says which instance types support enclaves.
+    """
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
         yield unknown_fact(enabled, ENCLAVES)

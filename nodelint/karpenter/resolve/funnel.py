@@ -183,9 +183,9 @@ def _types_without_line(
     alive: TypeSet,
     supply_of: Callable[..., TypeSet],
 ) -> dict[int, TypeSet]:
-    """For each line that counts, the types that are left where it is taken out.
+    """Return, for each requirement line that has an effect, the instance types that would be left without it.
 
-    What comes before and after a line is folded once and shared, so that long lists take linear time.
+    Other lines are combined once and shared, so that long lists take linear time.
     """
     groups: dict[str, list[tuple[int, Requirement]]] = {}
     for index, requirement in enumerate(telling):

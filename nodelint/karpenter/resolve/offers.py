@@ -55,7 +55,7 @@ def capacity_types(node_class: EC2NodeClass | None, release: Version) -> tuple[s
 
 
 def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
-    """Whether what requirements ask of a key leaves reserved capacity alone, so that reservations pick the types."""
+    """Whether requirements on a key allow reserved capacity only, so that reservations decide the types."""
     key = normalize(key)
     wanted = requirements.get(key)
     if not may_reserve(node_class, view.version):

@@ -190,7 +190,7 @@ def _detect_family(written: str) -> str:
 
 
 def _for_image(image: str) -> str:
-    return f"write the userData for {image}, or select images of the family that it is for"
+    return f"write the userData for {image}, or select images of the family that this userData is for"
 
 
 def _way_out(image: str) -> str:
