@@ -122,10 +122,7 @@ def check(obj: Object, context: Context) -> Findings:
         yield Finding(
             at=lost.new,
             message=messages.first_fitting(
-                *(
-                    f"the patch drops {_list_names(names, most)} of the base's `{field}`"
-                    for most in (4, 3, 2, 1)
-                ),
+                *(f"the patch drops {_list_names(names, most)} of the base's `{field}`" for most in (4, 3, 2, 1)),
                 f"the patch drops {len(names)} entries of the base's `{field}`",
             ),
             also=[Also(item, "gone") for item in gone],

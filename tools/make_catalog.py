@@ -125,7 +125,7 @@ def read_prices(text: str) -> tuple[str, dict[str, dict[str, float]]]:
 
 
 def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str | None]) -> list[Change]:
-    """How the bandwidth label of the types differed before each release, newest release first."""
+    """Return how the bandwidth label of the types differed before each release, newest release first."""
     changes = []
     later = labels
     releases = checkout.releases(newest)
@@ -142,7 +142,7 @@ def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str
 
 
 def accelerator_changes(types: dict[str, dict[str, str]]) -> list[Change]:
-    """How the accelerator labels of Neuron types differed before 1.1.0."""
+    """Return how the accelerator labels of Neuron types differed before 1.1.0."""
     name_label = f"{ACCELERATOR}name"
     neuron = sorted(n for n, labels in types.items() if labels.get(f"{ACCELERATOR}manufacturer") == "aws")
     nameless = [n for n in neuron if n.startswith("trn") and not n.startswith("trn1")]

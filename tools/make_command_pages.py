@@ -141,7 +141,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _output(shown: str) -> str:
-    """What the command prints over the examples alone, without facts that somebody's cache may hold."""
+    """Return what the command prints over the examples alone, without facts that somebody's cache may hold."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
         environment = {**os.environ, "NODELINT_CACHE_DIR": folder, "NO_COLOR": "1", "NODELINT_NOW": DAY}

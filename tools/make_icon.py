@@ -33,7 +33,7 @@ def is_within(point: Point, corners: list[Point]) -> bool:
 
 
 def distance(point: Point, start: Point, end: Point) -> float:
-    """How far a point is from a line between two others."""
+    """Return how far a point is from a line between two others."""
     (x, y), (ax, ay), (bx, by) = point, start, end
     along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2)
     along = min(max(along, 0.0), 1.0)

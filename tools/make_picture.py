@@ -31,7 +31,7 @@ _LINK = re.compile(r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def output(command: str) -> str:
-    """What a command prints on a terminal of `COLUMNS` columns, with its colours."""
+    """Return what a command prints on a terminal of `COLUMNS` columns, with its colours."""
     _, *args = command.split()
     done = subprocess.run(
         [sys.executable, "-m", "nodelint", *args, "--color", "always"],

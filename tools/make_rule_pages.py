@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def declared(rules: dict[str, Rule]) -> str:
-    """What `load_bundled` reads, a line for each rule."""
+    """Return what `load_bundled` reads, a line for each rule."""
     rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in index(rules, bundled()).items()]
     note = "What the files of rules/ declare, their sizes and hashes. Written by tools/make_rule_pages.py."
     return f'{{\n "note": {json.dumps(note)},\n "rules": {{\n' + ",\n".join(rows) + "\n }\n}\n"

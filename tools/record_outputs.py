@@ -92,7 +92,7 @@ def output(folder: Path, arguments: Sequence[str]) -> bytes:
 
 
 def outputs(folders: Sequence[str], only: tuple[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """What each command prints for each tree."""
+    """Yield what each command prints for each tree."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch).resolve() / "some" / "deep" / "folder"
         for name, files in trees(folders):

@@ -111,7 +111,7 @@ class Walk(WalkState):
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
-        """Return a collection's text and column; None where another with the same ones may have another value or
+        """Return a collection's text and column; None if another with the same ones may have another value or
         verdict.
         """
         source = node.source

@@ -301,7 +301,7 @@ def say_unknown(releases: Iterable[Version]) -> None:
 
 
 def session_of(settings: Settings) -> Session:
-    """What the settings make of the run; ends it where they cannot be used."""
+    """Return what the settings make of the run; ends it where they cannot be used."""
     from nodelint.config.file import ConfigError
     from nodelint.config.session import Session
 

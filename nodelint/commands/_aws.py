@@ -68,7 +68,7 @@ def ask_region(
     limits: Mapping[FactKind, timedelta],
     prices: bool = False,
 ) -> Brought:
-    """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked.
+    """Ask a region what `old` does not answer well enough. Raise CannotAsk where nothing at all can be asked.
 
     The `prices` of the region are asked for where they are wanted.
     """
@@ -131,7 +131,7 @@ def live(
 ) -> tuple[Snapshot, str | None, str]:
     """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
 
-    What was not answered is an answer that says why. Raises Unusable for a broken cached file.
+    What was not answered is an answer that says why. Raise Unusable for a broken cached file.
     """
     old = cache.read_kept(path) if os.path.lexists(path) else None
     before = path if old is not None else None

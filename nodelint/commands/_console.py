@@ -63,7 +63,7 @@ def progress(text: str) -> None:
 
 
 def watch_progress() -> ProgressLine | None:
-    """The line of progress of this run; None where nobody watches: in a pipe, in CI, on a terminal that is dumb."""
+    """The line of progress of this run; None if nobody watches: in a pipe, in CI, on a terminal that is dumb."""
     if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
     from nodelint.commands._progress import start_line

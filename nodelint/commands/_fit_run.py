@@ -158,7 +158,7 @@ def _list_unread(found: Discovery) -> list[str]:
 
 
 def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
-    """The first place at which a pool may stand that is not read; None where there is none."""
+    """The first place at which a pool may stand that is not read; None if there is none."""
     return next((gap for gap in gaps if gap.decides and gap.object is None), None)
 
 
@@ -251,7 +251,7 @@ def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool]
 
 
 def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
-    """The pools that are not held against pods, less those that Terraform does not create."""
+    """The pools that are not compared with pods, less those that Terraform does not create."""
     from nodelint.fit.unjudged import list_unjudged
     from nodelint.model.documents import objects
 

@@ -64,9 +64,9 @@ def hook() -> Mapping[str, Plain]:
 
 
 def installed_from(direct_url: str) -> tuple[str, str] | None:
-    """The git address and the commit that a `direct_url.json` (PEP 610) states; None where others cannot clone it.
+    """The git address and the commit that a `direct_url.json` (PEP 610) states; None if others cannot clone it.
 
-    The address is without a user's name and password, but for ssh, where the name is part of how one connects.
+    The address is without a user's name and password, except ssh, where the name is part of how one connects.
     """
     try:
         origin = json.loads(direct_url)

@@ -79,7 +79,7 @@ def _text(path: str) -> str:
 
 
 def _ask_kubectl(workloads: bool) -> list[str]:
-    """What kubectl answers, with the context that it has now."""
+    """Return what kubectl answers, with the context that it has now."""
     from nodelint.drift import cluster_pods
     from nodelint.drift.cluster import KINDS
     from nodelint.files import programs

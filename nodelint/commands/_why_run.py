@@ -157,7 +157,7 @@ def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
 
 
 def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> Version | None:
-    """Return the newest release that files state for the pools. None where none does."""
+    """Return the newest release that files state for the pools. None if none does."""
     if found is None or not pools:
         return None
     target = run.session.target(choose=run.session.choose(found))

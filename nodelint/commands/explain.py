@@ -171,7 +171,7 @@ def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts
 
 
 def _resolve(pool: NodePool, context: Context) -> Resolution:
-    """What a pool can launch, by the overlays and the settings of its controller."""
+    """Return what a pool can launch, by the overlays and the settings of its controller."""
     found = context.resolution_with_overlays(pool)
     return found.with_min_values_relaxed() if context.policies(pool).min_values_relaxed else found
 

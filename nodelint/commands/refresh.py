@@ -206,7 +206,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
-    """What is kept already. A file that is not a snapshot is not written over. Raises Unusable."""
+    """Return what is kept already. A file that is not a snapshot is not written over. Raise Unusable."""
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
@@ -230,7 +230,7 @@ def _ask(
     old: Snapshot | None,
     catalog: bool,
 ) -> tuple[list[Asking], Snapshot | None, list[Reply]]:
-    """Ask every region: how that went, the snapshot (None where nothing new was answered), and what is new in it.
+    """Ask every region: how that went, the snapshot (None if nothing new was answered), and what is new in it.
 
     For the `catalog` instance types and offerings are asked for again, however new the answers are.
     """

@@ -122,7 +122,9 @@ def _opened(file: str) -> BinaryIO:
 
 
 def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
-    """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
+    """Return what the rules say of the manifests for the release that wrote the log, and whether a path is
+    unreadable.
+    """
     from nodelint.commands._lint_setup import judging
     from nodelint.lint import engine
     from nodelint.model.releases import OLDEST

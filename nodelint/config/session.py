@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One configuration, and what follows from it; each part is worked out when it is first asked for."""
+    """One configuration, and what follows from it; each part is computed when it is first asked for."""
 
     def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
@@ -193,9 +193,7 @@ class Session:
         return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
-        """Return what gives each object the releases that it is judged for; None where they are those of the
-        settings.
-        """
+        """Return what gives each object the releases that it is judged for. None: those of the settings."""
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()

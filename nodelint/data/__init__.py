@@ -31,7 +31,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 def read_json(data: str | bytes) -> Any:
-    """The value of a JSON text, as `json.loads` reads it. Raises ValueError and RecursionError as that does.
+    """The value of a JSON text, as `json.loads` reads it. Raise ValueError and RecursionError as that does.
 
     json's own parser reads it; the package around it is loaded for what is not plain, and for errors in words.
     """

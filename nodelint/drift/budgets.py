@@ -230,7 +230,7 @@ def typical_of(budget: Budget) -> tuple[Interval, ...]:
 def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
     """Return the hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
 
-    With whether summer time moves them by an hour. None where it begins at several times of the day, or the region is
+    With whether summer time moves them by an hour. None if it begins at several times of the day, or the region is
     not known.
     """
     offset, schedule = table("regions")["offsets"].get(region), budget.schedule
@@ -275,7 +275,7 @@ def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
 
 
 def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
-    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
+    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None if they are not known.
 
     Schedules that go by the date or by the month have other weeks too.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ClaimStatus(NamedTuple):
-    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be determined."""
+    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty if that cannot be determined."""
 
     claim: Claim
     state: State
@@ -30,7 +30,7 @@ class ClaimStatus(NamedTuple):
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
-    """Return the hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
+    """Return the hash of the cluster's CA bundle, from a class that is live; None if no class holds it.
 
     The hash of a class is that of its spec, its family and the bundle, joined by XOR.
     """

@@ -80,7 +80,7 @@ def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
 
 
 def contribution(field: Field, value: Any, release: Version, path: Path) -> int | None:
-    """Return what a field that holds a value adds to its struct's hash; None where it adds nothing."""
+    """Return what a field that holds a value adds to its struct's hash; None if it adds nothing."""
     if not field.counts(release) or is_zero(field.type, value, path):
         return None
     if field.tag == "string":

@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16
 
 @cache
 def api_types() -> frozenset[str]:
-    """The names; empty where botocore is not there, or describes EC2 in another way."""
+    """Return the names; empty if botocore is not there, or describes EC2 in another way."""
     import os
     import zlib
     from importlib.util import find_spec

@@ -69,7 +69,7 @@ def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
-    """Puts the values of some columns under others of the same name; None where there is none."""
+    """Puts the values of some columns under others of the same name; None if there is none."""
     if columns == wanted:
         return list
     places = [columns.index(column) if column in columns else None for column in wanted]

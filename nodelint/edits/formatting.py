@@ -271,7 +271,7 @@ class Writer:
         return [f"{name}: {lines[0]}", *lines[1:]]
 
     def literal(self, value: str, indent: int) -> list[str] | None:
-        """Return a text of several lines as a `|` scalar, None where that cannot hold it."""
+        """Return a text of several lines as a `|` scalar, None if that cannot hold it."""
         body = value.removesuffix("\n")
         if "\n" not in value or not body or body[0] in " \n\t" or body.endswith("\n"):
             return None

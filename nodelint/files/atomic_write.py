@@ -172,7 +172,7 @@ class Old(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> Old | None:
-        """Return the file of a path; None where there is none. Raise OSError for what may not be written."""
+        """Return the file of a path; None if there is none. Raise OSError for what may not be written."""
         try:
             about = os.stat(path)
             if not stat.S_ISREG(about.st_mode):
@@ -229,8 +229,9 @@ def _strict_only(what: str, strict: bool) -> Iterator[None]:
 
 
 def _attributes(handle: int) -> dict[str, bytes]:
-    """Return the extended attributes of an open file, ACLs among them; none where Python or the file system knows
-    none.
+    """Return the extended attributes of an open file, ACLs among them.
+
+    None if Python or the file system knows none.
     """
     if sys.platform != "linux":
         return {}

@@ -299,7 +299,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """Return the other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    """Return the other manifests of the repositories that the sources stand in; of none if they stand in none."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})

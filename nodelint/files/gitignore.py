@@ -60,7 +60,7 @@ class _Level:
             of.insert(0, (number, pattern))
 
     def decides(self, path: str, name: str, *, folder: bool) -> bool | None:
-        """Whether a path is ignored; None where no pattern matches. The last that does decides."""
+        """Whether a path is ignored; None if no pattern matches. The last that does decides."""
         inside = path[self._base :]
         last = -1
         ignored = None
@@ -154,7 +154,7 @@ def _level(file: str, base: str) -> _Level | None:
 
 
 def _patterns(file: str) -> Iterator[_Pattern]:
-    """Yield the patterns of a file; nothing where it cannot be read, as for git."""
+    """Yield the patterns of a file; nothing if it cannot be read, as for git."""
     try:
         data = safe_read.read(file, _LARGEST)
     except OSError:

@@ -17,7 +17,9 @@ from nodelint.model.messages import short
 
 
 def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
-    """The tolerations that may be added: any where a pod has a runtime class, for that is written elsewhere."""
+    """Return the tolerations that may be added: any where a pod has a runtime class, for that is written
+    elsewhere.
+    """
     if pod.runtime_class is not None:
         return (TOLERATES_ALL,)
     return tuple(

@@ -75,13 +75,13 @@ class FormRun:
         return {os.path.abspath(source.path): source for source in self.sources}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """What a form makes once for a run, by a name of its own."""
+        """Return what a form makes once for a run, by a name of its own."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]
 
     def read(self, path: str) -> Source | None:
-        """A file of the repository by its absolute path; None where it is not there, or cannot be read."""
+        """A file of the repository by its absolute path; None if it is not there, or cannot be read."""
         found = self.by_path.get(path)
         if found is None and gate.is_file(path):
             shown = os.path.relpath(path)
@@ -94,7 +94,7 @@ class FormRun:
         return found
 
     def apply(self, request: ApplyFolder) -> Built | Gap | None:
-        """What the form that answers makes of a folder; None where no object is Karpenter's, or none answers."""
+        """Return what the form that answers makes of a folder; None if no object is Karpenter's, or none answers."""
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
                 form: Form = row.load()
@@ -136,10 +136,10 @@ class Form(Protocol):
         """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
+        """Whether the objects of a file are parts of others, as the form says; None if they have to tell."""
 
     def find_patched_folder(self, path: str) -> str | None:
-        """The folder whose own file names a file as a patch; None where none does."""
+        """The folder whose own file names a file as a patch; None if none does."""
 
     def builds_on(self, patch: str, base: str) -> bool:
         """Whether a folder that names a patch takes the file of another object."""
@@ -148,7 +148,7 @@ class Form(Protocol):
         """Forget what was read of such files: for a process that outlives a change of one."""
 
     def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
-        """What charts make pools and classes of, in values that a document holds."""
+        """Return what charts make pools and classes of, in values that a document holds."""
 
     # -- files
 
@@ -178,7 +178,7 @@ class Form(Protocol):
         """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-        """What comes of a folder that a controller applies; None where no object is Karpenter's."""
+        """Return what comes of a folder that a controller applies; None if no object is Karpenter's."""
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
         """Whether the form may fill in one of some texts."""
@@ -201,7 +201,7 @@ class Form(Protocol):
         """Values with pools and classes for what is elsewhere, in files of the form's own language."""
 
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
-        """Texts that may give values to a chart in ways that are not worked out."""
+        """Texts that may give values to a chart in ways that are not computed."""
 
     def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
         """The objects that apply a folder of the repository."""
@@ -218,10 +218,10 @@ class Form(Protocol):
         """Places of files for which another one is missing, and why nothing can be built of them."""
 
     def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-        """Why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
+        """Return why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
 
     def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxProblem | None:
-        """Why the documents of a file that stands for its folder, or describes it, are refused."""
+        """Return why the documents of a file that stands for its folder, or describes it, are refused."""
 
     def find_missing_path(self, source: Source) -> SyntaxProblem | None:
         """The first path that such a file names and that is not there."""
@@ -231,15 +231,15 @@ class Form(Protocol):
     def find_addresses(
         self, objects: Sequence[Object], sources: Sequence[Source]
     ) -> Iterator[tuple[Object, BlockAddress, str]]:
-        """The objects that blocks of code make, and why a block makes none; empty where it makes one."""
+        """The objects that blocks of code make, and why a block makes none; empty if it makes one."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
-        """What finds the inputs of unknown values that the form fills in; None where it fills in nothing."""
+        """Return what finds the inputs of unknown values that the form fills in; None if it fills in nothing."""
 
     def list_remote_uses(
         self, sources: Sequence[Source], reported: Collection[tuple[str, int]]
     ) -> Iterator[RemoteUse]:
-        """What uses modules or charts elsewhere that may make pools.
+        """Return what uses modules or charts elsewhere that may make pools.
 
         `reported` are paths and lines of inputs that are named already.
         """
@@ -258,7 +258,7 @@ class Form(Protocol):
     # -- what is said of releases and of the controller's settings
 
     def state_releases(self, source: Source, references: list[object]) -> Iterator[Evidence]:
-        """What a file states; `references` takes what `resolve_releases` looks up when all are known."""
+        """Return what a file states; `references` takes what `resolve_releases` looks up when all are known."""
 
     def resolve_releases(
         self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]

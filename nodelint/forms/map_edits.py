@@ -81,7 +81,7 @@ def _holds_unknown(value: object) -> bool:
 
 
 def _in_a_document(node: Node) -> bool:
-    """Whether a list can be edited: one within the text of a patch is not read anew."""
+    """Whether a list can be edited: one within the text of a patch is not read again."""
     while node.parent is not None:
         node = node.parent
     return any(document.root is node for document in node.source.documents)

@@ -191,7 +191,7 @@ class FormTable:
         self.values_keys = tuple([row.values_key for row in rows if row.values_key])
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
+        """Whether the objects of a file are parts of others, as a form says; None if they have to tell."""
         for row in self.rows:
             if row.names:
                 found: bool | None = row.load().is_part(path)
@@ -199,7 +199,7 @@ class FormTable:
         return False
 
     def find_patched_folder(self, path: str) -> str | None:
-        """The folder whose own file names a file as a patch; None where none does."""
+        """The folder whose own file names a file as a patch; None if none does."""
         found = (row.load().find_patched_folder(path) for row in self.rows if row.names)
         return next((folder for folder in found if folder is not None), None)
 

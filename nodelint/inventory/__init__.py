@@ -74,8 +74,7 @@ def build(
     """Build what the clusters get of files: each form renders in its turn, as `forms.registry` has them.
 
     Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
-    one, their other files of values; texts with variables get what these have. `each_release` is that
-    of `FormRun`.
+    one, their other values files; texts with variables get what these have. `each_release` is that of `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes(_left_out) as notes:
@@ -175,7 +174,7 @@ def read_inventory(
 ) -> Inventory:
     """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
-    Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
+    Values files of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
     that of `FormRun`.
     """
@@ -289,7 +288,7 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """The paths of the files that stand for their folders: those asked for, and those beside named files."""
+    """Return the paths of the files that stand for their folders: those asked for, and those beside named files."""
     names = TABLE.names
     # Asked of each file of the run, and most end in another way.
     ending = [path for path in found.seen if path.endswith(names)]

@@ -89,7 +89,7 @@ def fallback_words() -> frozenset[str]:
 
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
-    """Every value that a key can have in the catalogue's release; None where that is not known offline."""
+    """Every value that a key can have in the catalogue's release; None if that is not known offline."""
     return catalog.remembered(("known values", key), lambda: _known_values(key, catalog))
 
 
@@ -104,7 +104,7 @@ def _known_values(key: str, catalog: Catalog) -> Collection[str] | None:
 
 
 def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
-    """Whether a key can have a value; None where that is not known offline.
+    """Whether a key can have a value; None if that is not known offline.
 
     A region's or zone's name is judged by its form alone.
     """
@@ -112,9 +112,7 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
 
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """Return the value of a key that a slip was meant to be; None where it is one, nothing is near, or
-    several are.
-    """
+    """Return the value of a key that a slip was meant to be; None if it is one, nothing is near, or several are."""
     return _spelling(key, catalog).nearest(value)
 
 

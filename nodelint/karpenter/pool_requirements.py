@@ -80,8 +80,9 @@ def key_in_domain(pool: NodePool, key: str) -> str:
 
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
-    """Return the last requirement or label of a pool on a key, which is the one that narrows; None where there is
-    none.
+    """Return the last requirement or label of a pool on a key, which is the one that narrows.
+
+    None if there is none.
     """
     return next((item for item in reversed(requirements_of(pool)) if item.key == key), None)
 

@@ -40,12 +40,12 @@ class Spot(NamedTuple):
     present: frozenset[str]
 
     def beside(self, key: str) -> str | None:
-        """The scalar that stands under a key of the mapping around."""
+        """Return the scalar that stands under a key of the mapping around."""
         found = re.search(rf"""(?:^|[\s{{,"'-]){key}["']?[ \t]*:[ \t]*["']?([^\s"',}}\]#]+)""", self.around)
         return None if found is None else found[1]
 
     def listed(self) -> frozenset[str]:
-        """The words of the mapping around: what a list in it holds already is among them."""
+        """Return the words of the mapping around: what a list in it holds already is among them."""
         return frozenset(word for words in _WORDS.findall(self.around) for word in words if word)
 
 
@@ -173,7 +173,7 @@ def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int)
 
 
 def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level], current: int) -> Spot | None:
-    """Return the spot of a cursor in a line of block style. None where nothing is to be written there."""
+    """Return the spot of a cursor in a line of block style. None if nothing is to be written there."""
     line = lines[current]
     head = line.text[: offset - line.start]
     if re.search(r"(?:^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", head)):
@@ -321,7 +321,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
-    """The lines of the mapping whose keys stand in a level's column, from the first to behind the last."""
+    """Return the lines of the mapping whose keys stand in a level's column, from the first to behind the last."""
     first, last = level.line, level.line + 1
     while first > 0 and not (lines[first].dashes and lines[first].column == level.column):
         above = lines[first - 1]
@@ -334,7 +334,7 @@ def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _keys_at_level(lines: Sequence[_Line], level: _Level) -> dict[str, str]:
-    """The keys of that mapping, with what stands behind them on their lines."""
+    """Return the keys of that mapping, with what stands behind them on their lines."""
     found = {}
     for line in lines[slice(*_extent(lines, level))]:
         if line.key is not None and line.column == level.column and not line.is_blank:
@@ -348,7 +348,7 @@ def _span(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _owner(named: dict[str, str]) -> tuple[str, str] | None:
-    """The kind and API version of a mapping, if it is an object of Karpenter's."""
+    """Return the kind and API version of a mapping, if it is an object of Karpenter's."""
     kind = named.get("kind", "")
     group = GROUPS.get(kind)
     api_version = named.get("apiVersion") or f"{group}/v1"

@@ -229,7 +229,7 @@ class Server(LanguageServer):
             return None
 
     def _begin(self) -> State:
-        """The newest state, which is what the judging thread is at from now on."""
+        """Return the newest state, which is what the judging thread is at from now on."""
         state = self.state
         self._at_work = state.number
         return state

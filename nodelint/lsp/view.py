@@ -85,7 +85,7 @@ class View:
         return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
 
     def same_as(self, other: View) -> bool:
-        """Whether both say the same, because they are made of the very same things."""
+        """Whether both say the same, because they are made of the same things."""
         if self.inventory.built or other.inventory.built:  # their values may have changed on disk
             return False
         mine = (*self.setup[1:], self.buffers, self.home, self.beside)
@@ -132,7 +132,7 @@ class View:
         return self._fixed[buffer.uri]
 
     def offered(self, result: engine.Result) -> engine.Result:
-        """A finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
+        """Return a finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
         return self._offered.get(_offer_key(result), result)
 
     @cached_property
@@ -165,7 +165,7 @@ class View:
         return Context(every, self.target)
 
     def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
-        """The lines of a source, as an editor shows them."""
+        """Return the lines of a source, as an editor shows them."""
         opened = self.buffer_of(source)
         if opened is not None:
             return opened.lines

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PoolTypes(NamedTuple):
-    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
+    """The instance types of a pool before and after a move; None if they are not known, for a `reason`."""
 
     pool: str
     before: frozenset[str] | None
@@ -56,7 +56,7 @@ def list_types(before: Inventory, after: Inventory, release: Version, target: Mo
 
 
 def _why_unknown(pool: NodePool) -> str:
-    """Why the instance types of a pool are not known; empty where they are."""
+    """Return why the instance types of a pool are not known; empty if they are."""
     if any(not line.known for line in pool.requirements):
         return "a requirement holds a value that is not known"
     where = pool.requirements_node

@@ -258,7 +258,7 @@ def span_of(at: Node | Span) -> Span:
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Return where a part of an object is written, in a file: itself, but for what is rendered (see
+    """Return where a part of an object is written, in a file: itself, except what is rendered (see
     `forms.rendered`).
     """
     built = at.source.built

@@ -52,7 +52,7 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the name that is most like another one; None where none is alike enough (see `did_you_mean`)."""
+    """Return the name that is most like another one; None if none is alike enough (see `did_you_mean`)."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, least)), None)

@@ -38,7 +38,7 @@ NO_OPEN_PARTS = OpenParts({}, {}, {})
 
 
 def find_open_parts(node: Node, kind: str, document: Document) -> OpenParts | None:
-    """Return the parts of an object's `spec` that are open; None where it is not known which of them are."""
+    """Return the parts of an object's `spec` that are open; None if it is not known which of them are."""
     entry = node.entry("spec")
     if entry is None or not document.templated or is_part(node, kind, document):
         return None

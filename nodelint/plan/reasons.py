@@ -48,7 +48,7 @@ NOTHING = Verdict("none")
 
 
 def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    """The reasons; those behind one that covers all nodes, but for its own places, are not recorded."""
+    """Yield the reasons; those behind one that covers all nodes, except its own places, are not recorded."""
     first = next((reason.reason for reason in reasons if reason.covered == "all"), None)
     past = False
     for reason in reasons:
@@ -57,16 +57,16 @@ def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
 
 
 def absorbs(kind: str, upgraded: tuple[Version, Version] | None) -> bool:
-    """Whether a change of an object may be lost in an upgrade of Karpenter, since the new release hashes it anew.
+    """Whether a change of an object may be lost in an upgrade of Karpenter, since the new release hashes it again.
 
-    The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet.
-    Source: provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
+    The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet. Source:
+    provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
     """
     return upgraded is not None and version(kind, upgraded[0]) != version(kind, upgraded[1])
 
 
 def why_absorbed(upgraded: tuple[Version, Version]) -> str:
-    """Why it is not known whether a change of a class reaches the nodes."""
+    """Return why it is not known whether a change of a class reaches the nodes."""
     return (
         f"Karpenter {upgraded[1]} hashes classes in another way than {upgraded[0]} and writes its own hash on nodes"
         " that have not drifted yet: the change of the class may never reach the nodes that run. Change the class"

@@ -75,7 +75,7 @@ class UnreadFiles(NamedTuple):
         return same or self._naming(obj.name_node.unquoted, others) or anywhere
 
     def find_class(self, pool: NodePool) -> Gap | None:
-        """What may hold the class of a pool that neither side has."""
+        """Return what may hold the class of a pool that neither side has."""
         ref = pool.class_ref
         name = ref.name if ref is not None and self.files else None
         return self._naming(name, self.files) if isinstance(name, str) else None

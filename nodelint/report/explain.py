@@ -167,7 +167,7 @@ _MOST_LINES = 4
 def _row(
     left: int, total: int, removed: int | None, words: str, width: int, notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    """What is left as a number and a bar, what a line removed, and the line."""
+    """Yield what is left as a number and a bar, what a line removed, and the line."""
     full = -(-left * _BAR // total) if total else 0
     bar = _FULL * full + _EMPTY * (_BAR - full)
     bar = f"{bar}  " if width >= _LEAST_WITH_BARS else ""
@@ -280,7 +280,7 @@ def _short(line: LineEffect, resolution: Resolution) -> str:
 
 
 def _rare(resolution: Resolution) -> int:
-    """How many launchable types Karpenter sets aside while it has others: none where minValues are set."""
+    """Return how many launchable types Karpenter sets aside while it has others: none if minValues are set."""
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
     return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Zone(NamedTuple):
     """A zone for a pool: the class's subnets in it with their free addresses, types `offered` and of these `left`.
 
-    `id`, `subnets` and `free` are None where the subnets are not known, `offered` where the offerings are not.
+    `id`, `subnets` and `free` are None if the subnets are not known, `offered` where the offerings are not.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Zone(NamedTuple):
 
 
 def zones(resolution: Resolution) -> list[Zone]:
-    """The zones that count for a pool, by name; none where nothing is known of them."""
+    """The zones that count for a pool, by name; none if nothing is known of them."""
     places = resolution.places
     if places is None:
         return []
@@ -125,7 +125,7 @@ def image_json(image: MachineImage) -> dict[str, Any]:
 
 
 def pool_json(resolution: Resolution) -> Iterator[tuple[str, Any]]:
-    """What facts add to a NodePool: its zones, and the images that are passed over."""
+    """Yield what facts add to a NodePool: its zones, and the images that are passed over."""
     if resolution.places is not None:
         yield "region", resolution.region
         names = {"free": "freeAddresses"}

@@ -47,7 +47,9 @@ class TypeRows:
 
 
 def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
-    """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
+    """Return what is known of a type: price, size, what pods can use, and whether an empty pool can have it
+    (`first`).
+    """
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.prices.in_region(name, resolution.prices.region),
@@ -59,7 +61,7 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
 
 
 def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | None:
-    """What pods can use of a type, None for an amount that is not known; None where the class leaves all open."""
+    """Return what pods can use of a type, None for an amount that is not known; None if the class leaves all open."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
@@ -160,7 +162,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """How many values each minValues wants, how many there are, and how many the cheapest types have."""
+    """Yield how many values each minValues wants, how many there are, and how many the cheapest types have."""
     few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
     relaxed = "minValuesPolicy is BestEffort: types are launched anyway"
     unmet = relaxed if resolution.min_values_relaxed else "under the policy Strict nothing is launched"

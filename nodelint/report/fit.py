@@ -131,7 +131,7 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 
 
 def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
-    """What would help; what looks for it is loaded where no pool takes the pods."""
+    """Return what would help; what looks for it is loaded where no pool takes the pods."""
     if fit.possible:
         return ()
     from nodelint.fit.ways_out import suggestions
@@ -151,7 +151,7 @@ def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = 
 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
-    """How many workloads have a pool, and how many have none."""
+    """Return how many workloads have a pool, and how many have none."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
     static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
@@ -273,7 +273,7 @@ def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> lis
 
 
 def _say_daemons(refusal: PoolRefusal) -> str:
-    """What DaemonSets take of nodes that would hold the pod without them."""
+    """Return what DaemonSets take of nodes that would hold the pod without them."""
     first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
     more = f" and {len(refusal.daemons) - 3:,} more" if len(refusal.daemons) > 3 else ""
     if refusal.port is not None:

@@ -96,7 +96,9 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
 
 
 def _slide(lines: Sequence[str], start: int, end: int) -> int:
-    """How many lines up the same change reads best: where lines that go or come begin with the least indent."""
+    """Return how many lines up the same change reads best: where lines that go or come begin with the least
+    indent.
+    """
     best, best_indent = 0, _indent(lines[start])
     for up in range(1, start + 1):
         if lines[start - up] != lines[end - up]:

@@ -16,7 +16,7 @@ class SharedObject(dict[str, Any]):
 
 
 def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
-    """The text of a value part by part, as `json.dumps(value, indent=2)` makes it but for rows.
+    """The text of a value part by part, as `json.dumps(value, indent=2)` makes it except rows.
 
     `ascii_only` escapes all other characters. The library encodes rows and scalars: its encoder in C does not indent.
     """

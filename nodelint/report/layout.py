@@ -90,6 +90,6 @@ def aside(left: str, right: str, width: int) -> Iterator[str]:
 
 
 def type_count(members: TypeSet) -> str:
-    """How many instance types a set holds, in words."""
+    """Return how many instance types a set holds, in words."""
     count = len(members)
     return f"{count:,} type" if count == 1 else f"{count:,} types"

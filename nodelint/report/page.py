@@ -66,7 +66,7 @@ def build_example(sources: Sequence[Source]) -> Inventory:
 
 
 def options_table(rule: Rule) -> str:
-    """The thresholds of a rule, and how a configuration sets them; empty where it has none."""
+    """The thresholds of a rule, and how a configuration sets them; empty if it has none."""
     if not rule.options:
         return ""
     rows = [f"| `{option.name}` | {option.type} | `{option.default}` | {option.text} |" for option in rule.options]
@@ -76,7 +76,7 @@ def options_table(rule: Rule) -> str:
 
 
 def sources_list(rule: Rule) -> str:
-    """Where what a rule claims can be read; empty where it names nothing."""
+    """Where what a rule claims can be read; empty if it names nothing."""
     if not rule.sources:
         return ""
     links = [f"- [{words}]({address})" for words, address in map(source_link, rule.sources)]
@@ -84,7 +84,7 @@ def sources_list(rule: Rule) -> str:
 
 
 def silence_text(rule: Rule) -> str:
-    """How a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
+    """Return how a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
     settings = (
         f"In `nodelint.yaml`, `ignore: [{rule.name}]` turns the rule off, and "
         f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` turns it off for some files.'
@@ -99,7 +99,7 @@ def silence_text(rule: Rule) -> str:
 
 
 def since_text(rule: Rule) -> str:
-    """Which version of nodelint brought a rule, and which made it stable, as sentences."""
+    """Return which version of nodelint brought a rule, and which made it stable, as sentences."""
     if rule.preview:
         return f"Since nodelint {rule.since}, as a preview: it reports only with `--preview`, and may still change."
     return f"Since nodelint {rule.since}. Stable since nodelint {rule.stable_version}."
@@ -112,14 +112,16 @@ def former_list(rule: Rule) -> str:
 
 
 def sections(rule: Rule, shipped: bool = True) -> list[str]:
-    """What follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since when."""
+    """Return what follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since
+    when.
+    """
     parts = [options_table(rule), sources_list(rule), silence_text(rule)]
     return [part for part in (*parts, since_text(rule) if shipped else "", former_list(rule)) if part]
 
 
 @cache
 def target_of(example: Example) -> Target:
-    """What an example is for: the newest known release where its fence names none, and its account's facts."""
+    """Return what an example is for: the newest known release where its fence names none, and its account's facts."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
     today = day_number(example.today) if example.today else None

@@ -70,7 +70,7 @@ def blocks(plan: Plan) -> list[PoolBlock]:
 
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
-    """What pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
+    """Return what pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
     if pool.change in ("added", "removed") and not pool.refused:
         own: object = None if pool.change == "removed" else id(pool)
     else:
@@ -85,7 +85,10 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
 
 
 def _of_reason(reason: Reason) -> tuple[object, ...]:
-    """What a reason is about. One move of the cluster to another version of Kubernetes concerns many classes."""
+    """Return what a reason is about.
+
+    One move of the cluster to another version of Kubernetes concerns many classes.
+    """
     what = (reason.reason, reason.covered)
     return (*what, str(reason.change)) if reason.of_cluster else (*what, place_of(reason.at), reason.field)
 
@@ -138,7 +141,7 @@ def headline_rows(pool: PoolPlan) -> list[str]:
 
 
 def _drift_in_words(pool: PoolPlan) -> str | None:
-    """How many nodes drift and whether they are replaced; None where none drifts."""
+    """Return how many nodes drift and whether they are replaced; None if none drifts."""
     reasons = ", ".join(dict.fromkeys(reason.reason for reason in pool.verdict.reasons))
     if pool.replaced == "none":
         return None
@@ -156,7 +159,7 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
 
 
 def class_headline(plan: ClassPlan) -> str:
-    """What a class does to nodes of pools that are elsewhere."""
+    """Return what a class does to nodes of pools that are elsewhere."""
     if plan.pair.change == "removed":
         return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
@@ -168,7 +171,7 @@ def class_headline(plan: ClassPlan) -> str:
 
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
-    """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
+    """Return what stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
         gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
@@ -176,13 +179,15 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
+    """Return how grave a pool is for its colour: what is refused, or may move nodes without drift, is no
+    all-clear.
+    """
     moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
 def nodes_in_words(pool: PoolPlan) -> str:
-    """How many of the nodes that the cluster has are replaced, and how many had drifted before."""
+    """Return how many of the nodes that the cluster has are replaced, and how many had drifted before."""
     found = counts(pool.nodes or ())
     text = f"{found['replaced']} of {counted(found['total'], 'node')}"
     if found["unknown"]:
@@ -204,7 +209,7 @@ def place_of(at: Node | Span) -> str:
 
 
 def share_of(reason: Reason) -> str:
-    """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
+    """Return how many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
     if reason.covered == "unknown":
         unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"

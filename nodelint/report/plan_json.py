@@ -68,7 +68,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
 
 
 def _cost(plan: Plan) -> dict[str, Any]:
-    """What the change costs; nothing where it does not move that."""
+    """Return what the change costs; nothing if it does not move that."""
     if plan.cost is None:
         return {}
     from nodelint.report.plan_cost import plan_cost_json

@@ -229,7 +229,7 @@ def _changed(change: ValueChange | None) -> str:
 
 
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
-    """What is each pool's own: its nodes and what it can launch."""
+    """Yield what is each pool's own: its nodes and what it can launch."""
     if pool.roll is not None:
         yield from (inline(printable(line)) for line in describe_roll(pool.roll))
     launched = pool.launch

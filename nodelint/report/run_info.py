@@ -91,7 +91,7 @@ def lines_of(span: Span) -> tuple[int, int]:
 
 
 def scope(report: Report, files: int) -> str:
-    """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
+    """Return what was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
@@ -113,7 +113,7 @@ def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> 
 
 
 def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
-    """What was not judged, by reason, in the order of the report."""
+    """Return what was not judged, by reason, in the order of the report."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in skipped:
         rules, places = groups.setdefault(skip.reason, ({}, {}))

@@ -83,7 +83,7 @@ def _describe_values(obj: Object) -> str:
 
 
 def _describe_form(obj: Object) -> str:
-    """What a file is read as, by the first of its objects."""
+    """Return what a file is read as, by the first of its objects."""
     source, host = obj.source, obj.document.host
     if source.built is not None:
         return "rendered"

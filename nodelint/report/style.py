@@ -41,7 +41,7 @@ PAGE = TextStyle(width=100)
 
 
 def rule_page(rule: Rule) -> str | None:
-    """The address at which a rule is explained; None where the project has none."""
+    """The address at which a rule is explained; None if the project has none."""
     return project.page(f"docs/rules/{rule.name}.md")
 
 

@@ -66,7 +66,7 @@ def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]
 
 
 def _shape(entry: FindingGroup) -> tuple[str, ...]:
-    """What findings have in common that differ in names and numbers only."""
+    """Return what findings have in common that differ in names and numbers only."""
     first = entry.first_line[0]
     return first.severity, first.rule.name, re.sub(r"`[^`]*`|[0-9][0-9,.]*", "`", first.message)
 
@@ -136,7 +136,7 @@ def _entry(
 
 
 def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
-    """What the author may choose, each with its lines."""
+    """Yield what the author may choose, each with its lines."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
         yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")

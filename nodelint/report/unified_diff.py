@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:
-    """The lines of the diff, each with its break; none where the texts are the same."""
+    """The lines of the diff, each with its break; none if the texts are the same."""
     path = old.path.lstrip("/")
     names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     for line in line_diff.unified(_lines(old.text), _lines(new.text), names):

@@ -99,7 +99,7 @@ class Context(ObjectRelations):
 
     @property
     def chosen(self) -> Chosen | None:
-        """The releases that files state for the object, and where; None where no file does."""
+        """The releases that files state for the object, and where; None if no file does."""
         return self._target.chosen
 
     @property
@@ -108,7 +108,7 @@ class Context(ObjectRelations):
         return self._target.assumed
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
-        """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
+        """The releases of Karpenter that a flag or files state for an object; none if the newest is assumed."""
         found = self._stated_releases.get(id(obj))
         if found is None:
             found = self._stated_releases[id(obj)] = tuple(
@@ -225,7 +225,7 @@ class Context(ObjectRelations):
         return type(self) is not Context
 
     def resolution(self, pool: NodePool) -> Resolution:
-        """What the pool can launch, with which image, and what removed the rest."""
+        """Return what the pool can launch, with which image, and what removed the rest."""
         found = self._resolutions.get(id(pool))
         if found is None:
             from nodelint.karpenter.resolve import resolve
@@ -270,7 +270,7 @@ class Context(ObjectRelations):
         return any(isinstance(o, NodeOverlay) for o in self.objects)
 
     def policies(self, pool: NodePool) -> Policies:
-        """What the controller's settings decide about a pool's pods, as far as files state them."""
+        """Return what the controller's settings decide about a pool's pods, as far as files state them."""
         from nodelint.fit.pools import read_policies
 
         return read_policies(self.settings(pool))
@@ -301,7 +301,7 @@ class Context(ObjectRelations):
         return self._workloads_of(workload).is_possible(workload)
 
     def fit(self, workload: Workload) -> WorkloadFit:
-        """What the NodePools of the run make of a workload's pods."""
+        """Return what the NodePools of the run make of a workload's pods."""
         return self._workloads_of(workload).fit(workload)
 
     def _workloads_of(self, workload: Workload) -> Tree:
@@ -373,7 +373,7 @@ class Context(ObjectRelations):
         return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
-        """What the controller says of an object that the API server has taken."""
+        """Return what the controller says of an object that the API server has taken."""
         found = self._controller.get(id(obj))
         if found is None:
             from nodelint.karpenter.controller import check

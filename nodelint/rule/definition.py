@@ -240,7 +240,9 @@ def content_hash(path: str) -> int:
 
 
 def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
-    """What rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of `_declared`."""
+    """Return what rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of
+    `_declared`.
+    """
     return {
         name: [
             os.path.getsize(os.path.join(folder, f"{name}.py")),
@@ -317,7 +319,7 @@ class _LazyCheck:
 
 
 def load_check(rule: Rule) -> Callable[..., Findings]:
-    """The function of a rule itself, for a run that calls it with many objects. Raises ImportError as `load` does."""
+    """The function of a rule itself, for a run that calls it with many objects. Raise ImportError as `load` does."""
     return rule.check.rule.check if isinstance(rule.check, _LazyCheck) else rule.check
 
 

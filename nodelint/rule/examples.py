@@ -54,7 +54,7 @@ _NOTHING = re.compile(r"\s*(#.*)?")
 
 
 def split_files(text: str) -> dict[str, str]:
-    """The files of a text in which lines `# file: base/pool.yaml` begin each; none where there is no such line."""
+    """The files of a text in which lines `# file: base/pool.yaml` begin each; none if there is no such line."""
     starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
     ends = [*starts[1:], len(text)]
     parts = [text[start:end] for start, end in zip([0, *starts[1:]], ends, strict=True)] if starts else []
@@ -74,7 +74,7 @@ def examples(page: str) -> Iterator[Example]:
 
 
 def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
-    """Each bad example of a page with its good one: None where only the fix makes it.
+    """Each bad example of a page with its good one: None if only the fix makes it.
 
     A good example belongs to the bad one before it; where there are as many of both, the nth to the nth.
     """
@@ -98,7 +98,7 @@ def whole_page(page: str) -> str:
 
 
 def frame_errors(page: str) -> list[str]:
-    """Why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
+    """Return why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
     return _laid_page(page)[1]
 
 
@@ -135,7 +135,7 @@ def _frames(names: str) -> str:
 
 
 def lay_over(frame: str, lines: str) -> str:
-    """The documents of a frame with the entries of `lines` in their places. Raises FrameError."""
+    """The documents of a frame with the entries of `lines` in their places. Raise FrameError."""
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
     texts = []

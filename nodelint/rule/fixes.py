@@ -71,7 +71,8 @@ def names_device(pool: NodePool) -> bool:
 
 
 def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
-    """What happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on GPUs.
+    """Return what happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on
+    GPUs.
 
     `resolve` gives what the pool can launch; it is asked only where nothing else tells.
     """
@@ -99,7 +100,10 @@ def names_jobs(pool: NodePool) -> str | None:
 
 
 def idle_annotation(key: str) -> tuple[str, str] | None:
-    """What is wrong with an annotation of nodes that has no effect, and what does have it; None for any other."""
+    """Return what is wrong with an annotation of nodes that has no effect, and what does have it.
+
+    None for any other.
+    """
     meaning = table("vocabulary")["idle_annotations"].get(key)
     return None if meaning is None else (str(meaning[0]), str(meaning[1]))
 
@@ -111,7 +115,7 @@ def key_of(node: Node) -> Node:
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """Edits that add requirements to a pool, in the style of its own. Raises NotEditable where none can be added."""
+    """Edits that add requirements to a pool, in the style of its own. Raise NotEditable where none can be added."""
     from nodelint.edits import NotEditable, add_key, insert_items, replace
 
     items = []
@@ -162,7 +166,7 @@ def drop(line: RequirementLine, value: Value) -> list[Edit]:
 
 
 def split_values(values: Node) -> list[Edit]:
-    """A list of texts with those parted that hold several, with commas in between; none where no text does."""
+    """A list of texts with those parted that hold several, with commas in between; none if no text does."""
     from nodelint.edits import if_editable
 
     texts = [str(item.value) for item in values.items]
@@ -283,7 +287,7 @@ def _alias_version(image: Image) -> str | None:
 
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
-    """Edits that write another alias in the place of a class's own. Raises NotEditable where the class has none."""
+    """Edits that write another alias in the place of a class's own. Raise NotEditable where the class has none."""
     from nodelint.edits import NotEditable, set_value
 
     node = images.alias_node
@@ -359,10 +363,10 @@ def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
 
 
 def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
-    """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
+    """Return what is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
-    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
-    nested virtualization, which few types can have, are such questions too. So is a key that was meant for one of
+    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and nested
+    virtualization, which few types can have, are such questions too. So is a key that was meant for one of
     Karpenter's: what it asks for is no guess, and `unknown-label` says the rest.
     """
     catalog = resolution.catalog

@@ -69,7 +69,9 @@ class RunOverlays:
         return list(found.values())
 
     def apply(self, pool: NodePool) -> Resolution:
-        """What a pool can launch, with the accepted overlays of its cluster applied, where these are one group."""
+        """Return what a pool can launch, with the accepted overlays of its cluster applied, where these are one
+        group.
+        """
         resolution = self._resolve(pool)
         groups = self.groups_of(pool)
         if len(groups) != 1 or pool.foreign:

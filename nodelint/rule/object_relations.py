@@ -52,11 +52,11 @@ class ObjectRelations(ABC):
         return found
 
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be determined.
+        """The EC2NodeClass that a pool points to; None if it is not in the run or cannot be determined.
 
-        Where several files define a class of one name (an overlay for each environment), the nearest to
-        the pool is meant: the same file, then the longest common path. None where two are equally near.
-        A placeholder names the class that bears the same one, if both are filled in together.
+        Where several files define a class of one name (an overlay for each environment), the nearest to the pool is
+        meant: the same file, then the longest common path. None if two are equally near. A placeholder names the
+        class that bears the same one, if both are filled in together.
         """
         if id(pool) not in self._class_of:
             self._class_of[id(pool)] = self._nearest_class(pool)
@@ -95,7 +95,7 @@ class ObjectRelations(ABC):
         return by_code(self.classes)
 
     def _why_no_class(self, pool: NodePool) -> str | None:
-        """Why a class that a pool names cannot be determined although the run holds one of that name."""
+        """Return why a class that a pool names cannot be determined although the run holds one of that name."""
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
@@ -146,7 +146,7 @@ class ObjectRelations(ABC):
     def foreign_group(self, pool: NodePool) -> list[Object]:
         """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
 
-        Empty where the file does not define the class.
+        Empty if the file does not define the class.
         """
         from nodelint.model.documents import objects
 
@@ -238,7 +238,7 @@ class ObjectRelations(ABC):
 
 
 def _place(pool: NodePool) -> tuple[object, ...]:
-    """What NodePools share that the same pods can use: the provider, the folder and the taints."""
+    """Return what NodePools share that the same pods can use: the provider, the folder and the taints."""
     taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
     return pool.provider, folder_of(pool.source.path), taints
 

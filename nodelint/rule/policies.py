@@ -76,7 +76,7 @@ class Policy(NamedTuple):
 
 
 def policy_of(given: object) -> Policy:
-    """A policy from what a configuration holds. Raises PolicyError."""
+    """A policy from what a configuration holds. Raise PolicyError."""
     if not isinstance(given, Mapping):
         raise PolicyError("", "a policy is a mapping with name, on, expr and message")
     # YAML 1.1, which the configuration is read as, takes an unquoted `on` for a boolean.
@@ -107,7 +107,7 @@ def policy_of(given: object) -> Policy:
 
 
 def rule_of(policy: Policy) -> Rule:
-    """The rule that a policy is. Raises PolicyError for an expression that does not compile."""
+    """The rule that a policy is. Raise PolicyError for an expression that does not compile."""
     from nodelint.apiserver import cel
 
     try:
@@ -234,7 +234,9 @@ def _place(obj: Object, path: Sequence[str]) -> Node:
 
 
 def view(resolution: Resolution) -> dict[str, Any]:
-    """What a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which images."""
+    """Return what a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which
+    images.
+    """
     catalog = resolution.catalog
     types = [_record(catalog, name) for name in catalog.names_in(resolution.launchable)]
     types.sort(key=lambda policy: (policy["price"] is None, policy["price"] or 0.0, policy["name"]))

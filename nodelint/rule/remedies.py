@@ -62,7 +62,7 @@ MOST_TRIED = 25
 
 
 def duration_meant(text: str) -> str | None:
-    """The duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None where it is none."""
+    """The duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None if it is none."""
     from nodelint.apiserver import value_suggestions
 
     return value_suggestions.duration_meant(text)
@@ -133,8 +133,8 @@ def rename_to_missing(
 ) -> tuple[str, str, list[Edit]] | None:
     """An unknown field of a list's item and the field that it lacks, and the edit that renames the one to the other.
 
-    None where nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack
-    one thing and hold another in the wrong place. `problems` are all those of the object.
+    None if nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack one
+    thing and hold another in the wrong place. `problems` are all those of the object.
     """
     if holder.parent is None or holder.parent.kind != "sequence" or len(problems) > MOST_TRIED:
         return None
@@ -147,7 +147,7 @@ def rename_to_missing(
 
 
 def swap_thresholds(kubelet: Node) -> list[tuple[str, list[Edit]]]:
-    """The two thresholds of image collection, each in the place of the other; none where a number is not known."""
+    """The two thresholds of image collection, each in the place of the other; none if a number is not known."""
     high, low = kubelet.get(_HIGH), kubelet.get("imageGCLowThresholdPercent")
     if high is None or low is None or type(high.value) is not int or type(low.value) is not int:
         return []
@@ -162,7 +162,7 @@ _HIGH = "imageGCHighThresholdPercent"
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """What subnets or security groups a class may be meant to select, by what is written beside it."""
+    """Yield what subnets or security groups a class may be meant to select, by what is written beside it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -218,7 +218,7 @@ _NAMED_SELECTORS = ("ami", "securityGroup", "subnet")
 
 
 def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
-    """A selector term whose `id` holds a name, as the term for that name; none where it may be an id."""
+    """A selector term whose `id` holds a name, as the term for that name; none if it may be an id."""
     term, value = at.parent, at.value
     spec = obj.node.get("spec")
     if term is None or spec is None or not isinstance(value, str) or re.fullmatch(r"\w+-[0-9a-f]{8,17}|\s*", value):
@@ -232,7 +232,7 @@ def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
 
 
 def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """What role the nodes of a class may be meant to have, by what is written beside it."""
+    """Yield what role the nodes of a class may be meant to have, by what is written beside it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return

@@ -134,7 +134,7 @@ class RunFiles:
 
     @property
     def has_terraform(self) -> bool:
-        """Whether the run has files of Terraform; without any, nothing that reads them is loaded."""
+        """Whether the run has Terraform files; without any, nothing that reads them is loaded."""
         files = self.files_of_run
         if self._has_terraform is None or self._has_terraform[0] is not files:
             self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)

@@ -33,9 +33,9 @@ _OTHER_COMMENT = (
 class Suppression:
     """One comment: the rules it names, the characters it covers, and the rules it has silenced.
 
-    `span` is the comment itself; `scope` is None where nothing begins that it could be about. One in the form of
-    another linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is
-    addressed to nodelint. `near` are then the rules that find something there.
+    `span` is the comment itself; `scope` is None if nothing begins that it could be about. One in the form of another
+    linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is addressed
+    to nodelint. `near` are then the rules that find something there.
     """
 
     foreign: tuple[str, ...] | None = None

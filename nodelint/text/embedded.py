@@ -161,9 +161,7 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
 
 
 def _keys_above(node: Node) -> list[str] | None:
-    """Return the keys that lead to a node; None where it is a text of one of Karpenter's objects, or an
-    annotation.
-    """
+    """Return the keys that lead to a node; None if it is a text of one of Karpenter's objects, or an annotation."""
     keys: list[str] = []
     at = node
     while at.parent is not None:

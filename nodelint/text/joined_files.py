@@ -14,7 +14,7 @@ _INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
 
 
 def find_joined_line(source: Source) -> int | None:
-    """Return the line in which a second file begins; None where nothing says that one does."""
+    """Return the line in which a second file begins; None if nothing says that one does."""
     if not source.problems:
         return None
     offset = source.problems[0].offset

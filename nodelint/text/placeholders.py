@@ -112,7 +112,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
-    """Return what a person was to replace in a value, as documentation writes it; None where there is nothing of the
+    """Return what a person was to replace in a value, as documentation writes it; None if there is nothing of the
     kind.
 
     `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as

@@ -20,10 +20,10 @@ class NoLog(ValueError):
 
 
 def bounded(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
+    """Yield the lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
 
-    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many
-    entries on one line, they come in parts. NoLog where it is compressed.
+    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many entries
+    on one line, they come in parts. NoLog where it is compressed.
     """
     line = stream.readline(LONGEST_LINE)
     for magic, how in _PACKED.items():

@@ -56,7 +56,7 @@ def _change(row: dict[str, Any]) -> ReleaseChange:
 
 
 def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | None]]:
-    """The changes that hold for `new` and not for `old`, each with its release; None where it is in none yet."""
+    """The changes that hold for `new` and not for `old`, each with its release; None if it is in none yet."""
     following = ahead()
     for change in changes():
         if change.releases == UNRELEASED:

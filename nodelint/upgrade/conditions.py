@@ -64,7 +64,7 @@ class Matcher:
         return list(finders[on](condition))
 
     def unallowed(self, condition: Condition) -> list[Location] | None:
-        """The policies that lack a permission; None where one of them has it."""
+        """The policies that lack a permission; None if one of them has it."""
         return resources.lacking(self._asked, condition["lacks"])
 
     @cached_property
@@ -198,7 +198,7 @@ _PRINTS_MAPPING = r"(?m)(?:^|\bspec:)[ \t]*\{\{-?[ \t]*(?:toYaml|include|templat
 
 
 def _depth_of_conditions(code: str) -> int:
-    """How many blocks of a template are open at the end of a text."""
+    """Return how many blocks of a template are open at the end of a text."""
     words = re.findall(r"\{\{-?\s*(if|with|range|end)\b", code)
     return sum(-1 if word == "end" else 1 for word in words)
 
@@ -281,13 +281,13 @@ _Ask = tuple[Node, str, str, Sequence[str]]
 
 
 def _asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """What a pool or an overlay asks of nodes: its requirements."""
+    """Yield what a pool or an overlay asks of nodes: its requirements."""
     path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
     yield from _expressions(thing.node.find(*path))
 
 
 def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """What a pod asks of its node: its selector and its required affinity."""
+    """Yield what a pod asks of its node: its selector and its required affinity."""
     selector = thing.node.find("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():
         value = text(entry.value)

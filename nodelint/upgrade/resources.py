@@ -98,7 +98,7 @@ _PROSE = (".md", ".markdown", ".rst", ".txt")
 def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Location]:
     """Where files hold a pattern: queries and rules of any tool. Prose is left out.
 
-    With `lacks`, nothing where one of the files has that text.
+    With `lacks`, nothing if one of the files has that text.
     """
     yaml_sources = [source for source in sources if not source.path.lower().endswith(_PROSE)]
     if "lacks" in condition and any(condition["lacks"] in source.text for source in yaml_sources):
@@ -109,7 +109,7 @@ def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Loca
 
 
 def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
-    """Where policies of Karpenter's controller could allow an action that none does; None where one allows it."""
+    """Where policies of Karpenter's controller could allow an action that none does; None if one allows it."""
     places = []
     for source in policies(sources):
         if _allows(source.text, action):

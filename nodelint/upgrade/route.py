@@ -31,10 +31,10 @@ class Stop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` are texts.
+    """`common` is what both ends support of Kubernetes, None if there is none; `trouble` are texts.
 
-    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade.
-    What a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
+    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade. What
+    a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
     """
 
     old: KubernetesRange

@@ -90,7 +90,7 @@ def _border(releases: str, old: Version, new: Version) -> Version:
 
 
 def _known(setting: WrittenSetting) -> str | None:
-    """The releases that know a setting; None where none of 1.0 and later does, or it is not one of the controller."""
+    """The releases that know a setting; None if none of 1.0 and later does, or it is not one of the controller."""
     if setting.kind == "gate":
         gates = (row for row in table("settings")["gates"] if row["gate"] == setting.name)
         return next((row["releases"] for row in gates), None)

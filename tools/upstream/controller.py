@@ -83,7 +83,7 @@ def _end(table: Table, row: Row, release: str, what: str) -> None:
 
 
 def _chart_value(release: Release, name: str) -> str | None:
-    """The chart's value behind a variable or a feature gate; None where the chart has none for it."""
+    """The chart's value behind a variable or a feature gate; None if the chart has none for it."""
     try:
         template = release.provider.show(release.revision, _TEMPLATE)
     except Unreadable:
@@ -135,7 +135,7 @@ def _range(matrix: str, release: str) -> tuple[str, str] | None:
 
 
 def matrix_at(release: Release, docs: str) -> str:
-    """Return the documentation's table of Kubernetes versions. Empty where there is none."""
+    """Return the documentation's table of Kubernetes versions. Empty if there is none."""
     try:
         return release.provider.show(docs, _MATRIX)
     except Unreadable:

@@ -134,7 +134,8 @@ class Release:
         return {"NodePool": core[1] if core else "", "EC2NodeClass": provider[1] if provider else ""}
 
     def hash_fields(self) -> dict[str, str]:
-        """How each field of a spec goes into its kind's hash: `hashed`, `ignored`, or the hash tag (`string`, `set`).
+        """Return how each field of a spec goes into its kind's hash: `hashed`, `ignored`, or the hash tag (`string`,
+        `set`).
 
         A field below one that is ignored is ignored. Of a NodePool only the template is hashed.
         """

@@ -32,14 +32,14 @@ class Repository:
         return done.stdout
 
     def show(self, revision: str, path: str) -> str:
-        """A file at a revision. Raises Unreadable where it is not there."""
+        """A file at a revision. Raise Unreadable where it is not there."""
         return self.git("show", f"{revision}:{path}")
 
     def contains(self, revision: str, path: str) -> bool:
         return bool(self.git("ls-tree", "--name-only", revision, path).strip())
 
     def files(self, revision: str, folder: str) -> list[str]:
-        """The paths of all files below a folder at a revision; none where there is no such folder."""
+        """The paths of all files below a folder at a revision; none if there is no such folder."""
         return self.git("ls-tree", "-r", "--name-only", revision, f"{folder}/").splitlines()
 
     def day(self, revision: str, path: str | None = None) -> str:

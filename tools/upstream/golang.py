@@ -42,7 +42,7 @@ class Constants:
                 self._found.setdefault(name, expression)
 
     def value(self, expression: str, depth: int = 0) -> str:
-        """The text that an expression stands for. Raises Unresolved."""
+        """The text that an expression stands for. Raise Unresolved."""
         expression = expression.strip()
         if depth > 10:
             raise Unresolved(expression)
@@ -62,7 +62,7 @@ class Constants:
 
 
 def inside(source: str, opening: str) -> Iterator[str]:
-    """What stands between the bracket that ends each match of a pattern and the one that closes it."""
+    """Yield what stands between the bracket that ends each match of a pattern and the one that closes it."""
     for match in re.finditer(opening, source):
         depth = 1
         for end in range(match.end(), len(source)):
@@ -90,7 +90,7 @@ def arguments(text: str) -> list[str]:
 
 
 class Field(NamedTuple):
-    """A field of a struct: its type in Go, its name in JSON (empty where it is inlined) and its hash tag."""
+    """A field of a struct: its type in Go, its name in JSON (empty if it is inlined) and its hash tag."""
 
     type: str
     json: str

@@ -23,7 +23,7 @@ def pairs(items: Mapping[str, str]) -> list[str]:
 
 
 def with_block(text: str, key: str, body: str) -> str:
-    """A file's text with another content in the brackets of a key at the top level. Raises ValueError without one."""
+    """A file's text with another content in the brackets of a key at the top level. Raise ValueError without one."""
     made, count = re.subn(
         rf'^( "{re.escape(key)}": [\[{{])\n(?:.*?\n)??( [\]}}],?)$',
         lambda match: f"{match[1]}\n{body}\n{match[2]}",

@@ -80,7 +80,8 @@ REFUSED = frozenset(_REFUSED)
 
 
 def classify_failure(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
-    """What an exception means for the questions of a call; None for one that is not a failure of AWS or the network.
+    """Return what an exception means for the questions of a call; None for one that is not a failure of AWS or the
+    network.
 
     `operation` is as IAM writes it: `ec2:DescribeImages`.
     """

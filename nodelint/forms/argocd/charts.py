@@ -56,7 +56,7 @@ def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterato
 
 
 def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """What a source of an Application gives to its chart, the weakest first.
+    """Yield what a source of an Application gives to its chart, the weakest first.
 
     `folder` is that of the chart; None for a chart of a registry, whose own files are not in the repository.
     """

@@ -33,7 +33,7 @@ _FOR_FILE, _CHARACTERS_OF_STEP = 20, 20
 
 
 def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[dict[str, Node]]:
-    """The parameters of each file, or folder, that a git generator names; none where this repository has no such."""
+    """The parameters of each file, or folder, that a git generator names; none if this repository has no such."""
     home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
         return

@@ -22,7 +22,7 @@ from nodelint.text.missing import text_of
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
-    """What Applications make of overlays, or why that cannot be built."""
+    """Yield what Applications make of overlays, or why that cannot be built."""
     for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
@@ -39,7 +39,7 @@ def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
 
 
 def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
-    """What an Application makes of the folder of a source; None where it changes nothing."""
+    """Return what an Application makes of the folder of a source; None if it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None

@@ -54,7 +54,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-    """What a HelmRelease takes for a chart of the files from where it cannot be read."""
+    """Return what a HelmRelease takes for a chart of the files from where it cannot be read."""
     from nodelint.forms.flux import charts as own
 
     return own.find_hidden_values(root, charts, sources)

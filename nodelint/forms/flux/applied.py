@@ -46,7 +46,7 @@ def _name(root: Node) -> str:
 
 
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
-    """The name and namespaces of a release, which Flux installs anew if one changes, and what changes its render."""
+    """The name and namespaces of a release, which Flux installs again if one changes, and what changes its render."""
     namespace = text_of(root.find("metadata", "namespace"))
     target = text_of(root.find("spec", "targetNamespace"))
     default = "-".join(filter(None, (target, text_of(root.find("metadata", "name")))))

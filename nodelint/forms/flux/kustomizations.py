@@ -91,7 +91,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 
 def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
-    """What Kustomizations make of the overlays and files that they apply.
+    """Yield what Kustomizations make of the overlays and files that they apply.
 
     That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
     """
@@ -118,7 +118,7 @@ def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
 
 
 def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
-    """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
+    """Return what a Kustomization makes of its folder with patches and the like; None if no object is Karpenter's."""
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
     if isinstance(made, Built):
@@ -314,7 +314,7 @@ class _FluxBack(Back):
 
 
 def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:
-    """A text with the variables of a Kustomization filled in; None where it cannot be read. Raises `BudgetSpent`."""
+    """A text with the variables of a Kustomization filled in; None if it cannot be read. Raise `BudgetSpent`."""
     text = source.text
     budget = WorkBudget(size=MOST_BYTES + len(text), what="its variables")
     segments: list[Segment] = []

@@ -74,7 +74,7 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
 
 
 def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node | Span | None) -> ChartRelease | None:
-    """A release with all its values; None where the chart has no values to begin with."""
+    """Return a release with all its values; None if the chart has no values to begin with."""
     whole = values_root(defaults)
     if whole is None:
         return None
@@ -88,7 +88,7 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
 
 
 def _explain_unread(at: Node | Span) -> Gap:
-    """What a release takes from where it cannot be read: an object that holds values, a file, or flags."""
+    """Return what a release takes from where it cannot be read: an object that holds values, a file, or flags."""
     source = at.source
     kind, name = (text_of(at.get(key)) if isinstance(at, Node) else "" for key in ("kind", "name"))
     text = " ".join(source.text[at.start : at.end].split())

@@ -1,4 +1,4 @@
-"""The other files of values that a repository has for a chart, and its default values with one of them merged in.
+"""The other values files that a repository has for a chart, and its default values with one of them merged in.
 
 These are the files beside `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
 folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
@@ -32,7 +32,9 @@ One is enough if the user names the file, or if the maps below the key have the 
 
 
 def beside(values: str) -> list[str]:
-    """The files that are named like a chart's own values and stand beside them, or in a folder for such files."""
+    """Return the files that are named like a chart's own values and stand beside them, or in a folder for such
+    files.
+    """
     folder = os.path.dirname(values)
     found = [os.path.join(folder, name) for name in _list(folder) if re.fullmatch(OTHER_VALUES, name)]
     for below in (os.path.join(folder, name) for name in _FOLDERS):
@@ -45,7 +47,7 @@ def _list(folder: str) -> list[str]:
 
 
 def _find_own_values(path: str) -> str | None:
-    """Where the default values are of the chart that a file of values is of by its place and name."""
+    """Where the default values are of the chart that a values file is of by its place and name."""
     folder, name = os.path.split(path)
     if re.fullmatch(OTHER_VALUES, name):
         return os.path.join(folder, "values.yaml")
@@ -54,7 +56,8 @@ def _find_own_values(path: str) -> str | None:
 
 
 def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
-    """The files among the sources that hold values of a chart: the path of its own values, the file, and its root.
+    """Yield the files among the sources that hold values of a chart: the path of its own values, the file, and its
+    root.
 
     `charts` are the default values of charts by their absolute path.
     """

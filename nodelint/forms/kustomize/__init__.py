@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def is_part(path: str) -> bool | None:
-    """Whether a kustomization names a file as a patch; None where the object has to tell."""
+    """Whether a kustomization names a file as a patch; None if the object has to tell."""
     from nodelint.forms.kustomize.kustomizations import is_patch
 
     return is_patch(path)
@@ -45,7 +45,7 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def forget() -> None:
-    """Read every kustomization anew: for a process that outlives a change of one."""
+    """Read every kustomization again: for a process that outlives a change of one."""
     from nodelint.forms.kustomize import kustomizations
 
     kustomizations.forget()
@@ -61,7 +61,7 @@ def render(run: FormRun) -> None:
 
 
 def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-    """What a controller makes of a folder; None where no object is Karpenter's."""
+    """Return what a controller makes of a folder; None if no object is Karpenter's."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied
 
@@ -100,7 +100,7 @@ def list_inputs(
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why kustomize stops at a kustomization that is YAML."""
+    """Return why kustomize stops at a kustomization that is YAML."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_root_fault(roots)

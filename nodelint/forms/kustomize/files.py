@@ -52,12 +52,12 @@ class Files:
         return path in self._folders or gate.is_folder(path)
 
     def find_kustomization(self, folder: str) -> str | None:
-        """Return the path of the kustomization of a folder. None where it has none, or more than one."""
+        """Return the path of the kustomization of a folder. None if it has none, or more than one."""
         found = [path for name in KUSTOMIZATIONS if self.is_file(path := os.path.join(folder, name))]
         return found[0] if len(found) == 1 else None
 
     def read(self, path: str) -> Source:
-        """A file as a source. Raises OSError: it may be too large, or a link out of its repository."""
+        """A file as a source. Raise OSError: it may be too large, or a link out of its repository."""
         if path not in self._sources:
             if len(self._sources) > MOST_FILES:
                 raise OSError(f"more than {MOST_FILES} files")
@@ -141,9 +141,9 @@ def _first_node(source: Source, offset: int) -> Node:
 
 
 def _unfold(value: YamlTree, root: Node, as_read: bool = False) -> Iterator[YamlTree]:
-    """An object, or the items of a list of objects. Raises `BuildError` for what kustomize takes for no object.
+    """An object, or the items of a list of objects. Raise `BuildError` for what kustomize takes for no object.
 
-    Items go through JSON, but for those of a List that is alone in its file: they stay `as_read`.
+    Items go through JSON, except those of a List that is alone in its file: they stay `as_read`.
     """
     if value.kind != "mapping":
         raise BuildError(root, "it is no object")
@@ -185,7 +185,7 @@ class PatchText:
         return 1 + sum(root.end - root.start for root, _ in self.roots) // _CHARACTERS_OF_STEP
 
     def read_objects(self) -> list[YamlTree]:
-        """The patches for objects. Raises `BuildError` for a text that holds none."""
+        """The patches for objects. Raise `BuildError` for a text that holds none."""
         found: list[YamlTree] = []
         for root, _ in self.roots:
             found += _unfold(read_object(root, self.within), self.at or root)

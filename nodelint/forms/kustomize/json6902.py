@@ -17,7 +17,7 @@ _FOR_COPY = 4
 
 
 class Operation(NamedTuple):
-    """One step of a patch. `at` is its path in the file; `value` is None where none is given, which adds a null."""
+    """One step of a patch. `at` is its path in the file; `value` is None if none is given, which adds a null."""
 
     op: str
     path: str
@@ -27,7 +27,7 @@ class Operation(NamedTuple):
 
 
 def read_operations(patch: YamlTree) -> list[Operation]:
-    """The operations of a patch that has been read as JSON. Raises `BuildError`."""
+    """The operations of a patch that has been read as JSON. Raise `BuildError`."""
     if patch.kind != "sequence":
         raise BuildError(patch.at, "it is neither a list of operations nor an object with a kind and a name")
     operations = []
@@ -40,7 +40,7 @@ def read_operations(patch: YamlTree) -> list[Operation]:
 
 
 def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
-    """Change an object that has become JSON. Raises `BuildError` where kustomize would stop, and `BudgetSpent`."""
+    """Change an object that has become JSON. Raise `BuildError` where kustomize would stop, and `BudgetSpent`."""
     for operation in operations:
         budget.spend(_FOR_OPERATION)
         if operation.op == "copy":

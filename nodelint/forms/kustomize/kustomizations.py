@@ -28,8 +28,8 @@ _Named = tuple[frozenset[str], frozenset[str], bool, str]
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None where that cannot be determined: a kustomization beside the file does not name it, or one above has patches
-    and does not name it, or the file or its folder is called a patch. There the object has to tell.
+    None if that cannot be determined: a kustomization beside the file does not name it, or one above has patches and
+    does not name it, or the file or its folder is called a patch. There the object has to tell.
     """
     file = os.path.abspath(path)
     folder, name = os.path.split(file)
@@ -75,7 +75,7 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def forget() -> None:
-    """Read every kustomization anew: for a process that outlives a change of one."""
+    """Read every kustomization again: for a process that outlives a change of one."""
     _above.cache_clear()
     _takes.cache_clear()
 
@@ -102,7 +102,7 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _read_kustomization(folder: str) -> _Named | None:
-    """Return what the kustomization of a folder names. None where the folder has none."""
+    """Return what the kustomization of a folder names. None if the folder has none."""
     text = _text(folder)
     if text is None:
         return None
@@ -112,7 +112,7 @@ def _read_kustomization(folder: str) -> _Named | None:
 
 @cache
 def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The files and the folders that the kustomization of a folder takes; none where there is no kustomization."""
+    """The files and the folders that the kustomization of a folder takes; none if there is no kustomization."""
     text = _text(folder)
     if text is None:
         return frozenset(), ()
@@ -133,7 +133,7 @@ def _text(folder: str) -> str | None:
 
 
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
-    """What looks like a file under some of the top fields."""
+    """Return what looks like a file under some of the top fields."""
     named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
 

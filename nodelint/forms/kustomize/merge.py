@@ -33,12 +33,13 @@ class Merge:
         self.replaced: list[ReplacedList] = []
 
     def apply(self, target: YamlTree, patch: YamlTree) -> YamlTree | None:
-        """The object with the patch, None where it is deleted. Both are used up. Raises `BuildError`."""
+        """The object with the patch, None if it is deleted. Both are used up. Raise `BuildError`."""
         return self._merge(target, patch, ())
 
     def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
-        """Return the merged value of a key. None where the key is removed. kustomize visits keys that the patch lacks
-        as well.
+        """Return the merged value of a key.
+
+        None if the key is removed. kustomize visits keys that the patch lacks as well.
         """
         there = old if old is not None and not old.is_null else None
         given = new if new is not None and not new.is_null else None

@@ -39,7 +39,7 @@ class Overlay(OverlayRun):
         self._generated: set[tuple[str, str]] = set()
 
     def build(self) -> None:
-        """Make the objects. Raises `BuildError` where that is not possible."""
+        """Make the objects. Raise `BuildError` where that is not possible."""
         if RUN.is_over():
             raise BuildError(None, RUN.late_reason, fails=False)
         kustomization = self._read(self.folder)

@@ -28,7 +28,7 @@ _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
 def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """All replacements of a kustomization, those in files too. Raises `BuildError`, OSError."""
+    """All replacements of a kustomization, those in files too. Raise `BuildError`, OSError."""
     for resource in (*resources, *run.generated.values()):
         resource.forget_ids()
     for item in kustomization.items("replacements"):
@@ -189,7 +189,7 @@ def _new_value(
     at: Node | None,
     is_annotation: bool,
 ) -> YamlTree:
-    """What stands in a field afterwards: a scalar keeps the type that it had."""
+    """Return what stands in a field afterwards: a scalar keeps the type that it had."""
     delimiter = options.text("delimiter") if options is not None else ""
     made = value.copy()
     if delimiter and options is not None:
@@ -258,7 +258,7 @@ def _bracketed(text: str) -> str:
 
 
 def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
-    """The value at the end of a path; None where it ends early."""
+    """The value at the end of a path; None if it ends early."""
     for step in (step.strip() for step in path if step.strip()):
         found: YamlTree | None = None
         if value.kind == "sequence":

@@ -25,7 +25,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why kustomize stops at a kustomization that is YAML."""
+    """Return why kustomize stops at a kustomization that is YAML."""
     return None if any(map(_says_something, roots)) else SyntaxProblem(0, "the kustomization is empty")
 
 

@@ -32,12 +32,11 @@ class TreeField(NamedTuple):
 class YamlTree:
     """A mapping, a list or a scalar, which may be changed in place.
 
-    `at` is where it is written, None where no file says so. `exact`: it is written there and nowhere else, and
-    nothing else comes from there. A scalar's `value` is what JSON has for it, a placeholder the text that it is to
-    kustomize; `raw` are the characters of one that is no text. `blank` is a null of no characters, `in_flow` a
-    collection between brackets: kustomize treats these in ways of their own. What takes the place of a
-    `quoted` scalar becomes a text; one that is `loose` was made by a replacement, and becomes one when a patch passes
-    over it.
+    `at` is where it is written, None if no file says so. `exact`: it is written there and nowhere else, and nothing
+    else comes from there. A scalar's `value` is what JSON has for it, a placeholder the text that it is to kustomize;
+    `raw` are the characters of one that is no text. `blank` is a null of no characters, `in_flow` a collection
+    between brackets: kustomize treats these in ways of their own. What takes the place of a `quoted` scalar becomes a
+    text; one that is `loose` was made by a replacement, and becomes one when a patch passes over it.
     """
 
     __slots__ = ("at", "blank", "exact", "fields", "in_flow", "items", "kind", "loose", "quoted", "raw", "value")
@@ -61,7 +60,7 @@ class YamlTree:
         return self.kind == "scalar" and self.value is None
 
     def get(self, *path: str) -> YamlTree | None:
-        """The value below some keys; None where there is none."""
+        """The value below some keys; None if there is none."""
         value = self
         for step in path:
             field = value.fields.get(step)
@@ -71,7 +70,7 @@ class YamlTree:
         return value
 
     def text(self, *path: str) -> str:
-        """The text below some keys; empty where there is none, or none that is a text."""
+        """The text below some keys; empty if there is none, or none that is a text."""
         found = self.get(*path)
         return found.value if found is not None and isinstance(found.value, str) else ""
 

@@ -64,7 +64,7 @@ def join_lines(text: str) -> str:
 
 
 def find_commands(text: str) -> Iterator[re.Match[str]]:
-    """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
+    """The `helm` commands that are about Karpenter's own chart, and not one whose name begins like it."""
     for command in re.finditer(_HELM, text) if "helm" in text else ():
         words = [word.strip("\"'`") for word in command[0].split()]
         paths = [word for before, word in pairwise(words) if _is_path(before, word)]

@@ -1,4 +1,4 @@
-"""Where charts of the repository are: the folder around a template, and how further files of values are named."""
+"""Where charts of the repository are: the folder around a template, and how further values files are named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def chart_of(path: str) -> str | None:
 
 
 def templates_around(path: str) -> str | None:
-    """The folder `templates` that a file is in, however deep; None where it is in none."""
+    """The folder `templates` that a file is in, however deep; None if it is in none."""
     folder = os.path.dirname(path)
     while os.path.basename(folder) != _FOLDER:
         above = os.path.dirname(folder)

@@ -52,14 +52,14 @@ class RepositoryTree(NamedTuple):
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
-        """A file of the repository, by its absolute path; None where it is outside, or missing."""
+        """A file of the repository, by its absolute path; None if it is outside, or missing."""
         source = self.sources.get(path)
         if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
         return source
 
     def read_values(self, folder: str, path: str, at: Node) -> Node | None:
-        """The values in a file that is named at a node; None where it is outside, missing, or no file of values."""
+        """The values in a file that is named at a node; None if it is outside, missing, or no values file."""
         whole = os.path.normpath(os.path.join(folder, path))
         source = self.read_file(whole)
         if source is None:
@@ -136,7 +136,7 @@ def read_block(node: Node) -> Node | None:
 
 
 def read_mapping(source: SourceText, text: str, start: int) -> Node | None:
-    """Return the mapping that a text of YAML in a source is, from an offset on. None where it is none."""
+    """Return the mapping that a text of YAML in a source is, from an offset on. None if it is none."""
     try:
         roots = compose(source, text, start, masked=False)
     except Unreadable:
@@ -196,7 +196,7 @@ def _read_steps(path: str) -> list[str | int] | None:
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:
-    """What `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
+    """Return what `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
     text = value.value
     items = value.items if value.kind == "sequence" else None
     if isinstance(text, str) and re.fullmatch(r"\{[^{}]*\}", text):

@@ -64,7 +64,7 @@ class ControllerFiles:
         self._roots: dict[int, list[Node]] = {}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """What a form makes once for all files, by a name of its own."""
+        """Return what a form makes once for all files, by a name of its own."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]

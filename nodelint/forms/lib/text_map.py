@@ -24,7 +24,7 @@ _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 def make_built(
     variants: Sequence[Back], values: SourceText, given: Sequence[SourceText] = (), fixing: bool = False
 ) -> Built:
-    """What templates come to as one built object.
+    """Return what templates come to as one built object.
 
     `given` are the files whose values stand in the place of the chart's own, the strongest first: edits are mapped to
     these files alone. `fixing` says whether edits are mapped to the chart and its own values.
@@ -81,7 +81,7 @@ class _FilledPlace(NamedTuple):
 
 
 def _lost_quotes(at: Node | Span, value: Node) -> bool:
-    """Whether a text of the values is none where the template prints it without quotes."""
+    """Whether a text of the values is none if the template prints it without quotes."""
     return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
 
 
@@ -131,7 +131,7 @@ class Back:
                     yield value.source
 
     def find_object(self, obj: Object) -> Object | None:
-        """The object of the template that one of the result is made of; None where the template has none there."""
+        """The object of the template that one of the result is made of; None if the template has none there."""
         return object_around(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
@@ -183,7 +183,7 @@ class Back:
         return list(dict.fromkeys(found))
 
     def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
-        """The characters of a named template that came to some of the result; None where others have a part."""
+        """The characters of a named template that came to some of the result; None if others have a part."""
         if any(segment.code is None for segment, *_ in over):
             return None
         texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
@@ -213,7 +213,7 @@ class Back:
         return Span(self.template, first, max(first, ends[-1] if ends else 0))
 
     def value(self, node: Node) -> Node | None:
-        """The value of the chart that is all of a node of the result; None where the template has a part in it."""
+        """The value of the chart that is all of a node of the result; None if the template has a part in it."""
         if id(node) not in self._values:
             self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
         return self._values[id(node)]
@@ -238,7 +238,7 @@ class Back:
     # -- edits
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the built text. None where it cannot be made there."""
+        """Return the edits of files that make a change of the built text. None if it cannot be made there."""
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
@@ -287,7 +287,7 @@ class Back:
         return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
 
     def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
-        """What makes a node of the result another value, and whether that value is used elsewhere as well.
+        """Return what makes a node of the result another value, and whether that value is used elsewhere as well.
 
         What lacks quotes gets them in the template: the values of others need them, too.
         """

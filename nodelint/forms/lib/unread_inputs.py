@@ -1,4 +1,4 @@
-"""Texts that may give values to a chart in ways that are not worked out, as the forms that name them find them."""
+"""Texts that may give values to a chart in ways that are not computed, as the forms that name them find them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnreadInputs:
     """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests.
 
     `taken` are the absolute paths of files with which something is built, or that another form has named.
-    `values_files` are the files of values that other forms hand to the chart that is asked about: only what its
+    `values_files` are the values files that other forms hand to the chart that is asked about: only what its
     templates use of them counts.
     """
 
@@ -45,7 +45,7 @@ class UnreadInputs:
         return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
 
     def read(self, path: str) -> Source | None:
-        """A file by its absolute path; None where it cannot be read."""
+        """A file by its absolute path; None if it cannot be read."""
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:

@@ -1,6 +1,6 @@
 """The inputs of a placeholder that another tool fills in: files that give variables their values.
 
-Ansible's files of variables for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
+Ansible's variable files for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
 Secrets for a variable of Flux.
 """
 

@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 _NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
-_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole overlay"
+_OVERLAY_REFUSED = (
+    "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole overlay"
+)
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
@@ -71,7 +73,7 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
 
 
 def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return why no node is launched with an object as it is written; None where nothing says so."""
+    """Return why no node is launched with an object as it is written; None if nothing says so."""
     for problem in check(obj, release):
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):

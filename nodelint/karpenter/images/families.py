@@ -83,8 +83,9 @@ def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> st
 
 
 def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
-    """Return the first version of an alias family whose images are for a Kubernetes version; None where it is not
-    known.
+    """Return the first version of an alias family whose images are for a Kubernetes version.
+
+    None if it is not known.
     """
     found: str | None = alias_families().get(family, {}).get("first", {}).get(str(kubernetes))
     return found
@@ -102,9 +103,7 @@ def version_order(version: str) -> tuple[int, ...] | None:
 
 
 def published_by(family: str | None, version: str) -> str | None:
-    """Return a day by which an image of a version was published, as `2024-08-07`; None where the data does
-    not tell.
-    """
+    """Return a day by which an image of a version was published, as `2024-08-07`; None if the data does not tell."""
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
     if dated is not None:
         return "-".join(dated.groups())

@@ -77,7 +77,7 @@ class Excerpt(Source):
 
 
 def read(path: str, handle: int) -> Excerpt | None:
-    """Return what a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
+    """Return what a stream of YAML holds of Karpenter's, read block by block; None if that is nothing.
 
     Raise OSError for a stream, or for a document of Karpenter's, that is too long.
     """

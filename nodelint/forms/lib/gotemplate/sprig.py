@@ -69,7 +69,7 @@ def _from_yaml(text: object) -> object:
 
 
 def read_printed(traced_text: TracedText) -> Node:
-    """What a text of YAML holds, each value with the place where it is written. Raises `Unresolved`."""
+    """Return what a text of YAML holds, each value with the place where it is written. Raise `Unresolved`."""
     written = str(traced_text)
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
@@ -81,7 +81,7 @@ def read_printed(traced_text: TracedText) -> Node:
 
 
 class _Printed:
-    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written anew."""
+    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written again."""
 
     def __init__(self, traced_text: TracedText, written: str) -> None:
         self._written = written
@@ -241,7 +241,7 @@ _KEEPING_LAYOUT = frozenset(
 
 
 def call(name: str, args: Sequence[object]) -> object:
-    """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+    """Return what a function gives. Raise `Unresolved`, `Unset` and `Printed`."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Unresolved

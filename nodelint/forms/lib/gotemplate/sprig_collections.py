@@ -213,7 +213,7 @@ def _until_step(start: int, stop: int, step: int) -> object:
 
 
 def to_integer(value: object) -> int:
-    """A value as `int` makes one of it. Raises `Unresolved`, for Go has its own ways with texts that are none."""
+    """A value as `int` makes one of it. Raise `Unresolved`, for Go has its own ways with texts that are none."""
     scalar = hold_value(value)
     if isinstance(scalar, bool):
         return int(scalar)

@@ -45,7 +45,7 @@ def of_texts(takes: str, change: Callable[..., str]) -> Function:
 
 
 def read_text(value: object) -> str:
-    """The text of an argument. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """The text of an argument. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     if value is None or (isinstance(value, Node) and (value.value is UNKNOWN or value.value in (None, ""))):
         if isinstance(value, Node) and value.kind != "scalar":
             raise Unresolved
@@ -57,7 +57,7 @@ def read_text(value: object) -> str:
 
 
 def read_items(value: object) -> list[Node]:
-    """The items of a list. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """The items of a list. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset
@@ -67,7 +67,7 @@ def read_items(value: object) -> list[Node]:
 
 
 def read_map(value: object) -> Node:
-    """A map. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """A map. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset

@@ -45,7 +45,7 @@ def _length(value: object) -> int:
 
 
 def size_of(value: object) -> int:
-    """How many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
+    """Return how many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
     return _size_of(value, {}, 0)
 
 
@@ -78,7 +78,7 @@ def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
 
 
 def size_made(name: str, args: Sequence[object]) -> int:
-    """How many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
+    """Return how many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
     if name in _ENCODING:
         return 8 * sum(map(size_of, args))
     if name in ("split", "splitList", "splitn"):
