@@ -138,12 +138,7 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=grant.at,
-        message=messages.first_fitting(
-            f"service account `{grant.namespace}/{grant.name}` has the role, but the chart is in `{namespace}`: the"
-            " controller has no credentials",
-            f"the role is for namespace `{messages.short(str(grant.namespace), 24)}`, but the chart is in"
-            f" `{messages.short(namespace, 24)}`: the controller has no credentials",
-        ),
+        message=_message(f"{grant.namespace}/{grant.name}", namespace),
         also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
         help=(
             f'set `namespace = "{namespace}"`'
@@ -151,6 +146,15 @@ def check(source: Source, context: Context) -> Findings:
             else f"let the role trust `system:serviceaccount:{namespace}:{grant.name}`"
         )
         + f", or install the chart in `{grant.namespace}`",
+    )
+
+
+def _message(account: str, namespace: str) -> str:
+    return messages.first_fitting(
+        f"service account `{account}` has the role, but the chart is in `{namespace}`: the controller has no"
+        " credentials",
+        f"the role is for `{messages.short(account, 30)}`, but the chart is in `{messages.short(namespace, 24)}`:"
+        " the controller has no credentials",
     )
 
 
