@@ -191,8 +191,8 @@ def _hook(top: str, dry_run: bool) -> bool:
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     """Return the file of hooks with one more repository at the end of its list. None if it holds no such list."""
     from nodelint.edits import NotEditable, add_item, apply
-    from nodelint.forms.lib.values import nodes_of
     from nodelint.text import Source
+    from nodelint.text.reading import nodes_of
 
     roots = nodes_of(old)
     listed = roots[0].get("repos") if len(roots) == 1 else None
