@@ -96,7 +96,7 @@ class Follower:
     # -- the releases
 
     def tags(self) -> list[str]:
-        """All release tags from 1.0.0 to the target, oldest first."""
+        """Return all release tags from 1.0.0 to the target, oldest first."""
         tags = sorted((tag for tag in self.provider.tags() if numbers(tag) >= (1,)), key=numbers)
         return [tag for tag in tags if not self.target.released or numbers(tag) <= numbers(self.target.revision)]
 
@@ -364,7 +364,7 @@ class Follower:
 
 
 def _settings(release: Release) -> dict[str, Setting]:
-    """A release's settings, less those that only hold its feature gates."""
+    """Return a release's settings, less those that only hold its feature gates."""
     return {name: setting for name, setting in release.settings().items() if not name.endswith("feature-gates")}
 
 

@@ -47,7 +47,7 @@ def list_changes(checkout: Checkout, newest: Version, names: set[str]) -> list[d
 
 
 def make(checkout: Checkout, revision: str, names: set[str]) -> str:
-    """The text of the file, for the types of these names."""
+    """Return the text of the file, for the types of these names."""
     changes = list_changes(checkout, Version.parse(revision), names)
     source = f"{LIMITS} of the Karpenter AWS provider at each release tag, the newest {revision}"
     body = ",\n".join(json.dumps(change, separators=(",", ":")) for change in changes)

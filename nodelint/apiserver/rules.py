@@ -70,7 +70,7 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
 
 
 def _plainly_holds(rule: str, value: Any) -> bool:
-    """Whether a part of a rule `a || b` holds at a glance: most do, and compiling takes longest."""
+    """Whether a part of a rule `a || b` clearly holds: most do, and compiling takes longest."""
     for form, name, texts in _parts(rule):
         if isinstance(value, dict):
             given = value.get(name)

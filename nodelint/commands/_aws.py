@@ -45,7 +45,7 @@ class Brought(NamedTuple):
 
 @contextmanager
 def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
-    """The account that is asked, with a line of progress while somebody watches."""
+    """Yield the account that is asked, with a line of progress while somebody watches."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     line = watch_progress()
 
@@ -115,7 +115,10 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
 
 
 def region_of(account: aws.Account, settings: Settings) -> str:
-    """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
+    """Return the region where none is named: of the configuration, the environment, or the profile.
+
+    Ends the run if none.
+    """
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
         stop("no AWS region is known; set --region, `region` in nodelint.yaml, or AWS_REGION")

@@ -102,7 +102,10 @@ def check(
 
 
 def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
-    """The paths of a run that may give standard input a name. Ends the run where that is not among the paths."""
+    """Return the paths of a run that may give standard input a name.
+
+    Ends the run where that is not among the paths.
+    """
     if name is None or "-" in paths:
         return paths
     if paths or not name:

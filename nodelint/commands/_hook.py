@@ -67,7 +67,8 @@ def hook() -> Mapping[str, Plain]:
 
 
 def installed_from(direct_url: str) -> tuple[str, str] | None:
-    """The git address and the commit that a `direct_url.json` (PEP 610) states; None if others cannot clone it.
+    """Return the git address and the commit that a `direct_url.json` (PEP 610) states; None if others cannot clone
+    it.
 
     The address is without a user's name and password, except ssh, where the name is part of how one connects.
     """
@@ -88,7 +89,7 @@ def installed_from(direct_url: str) -> tuple[str, str] | None:
 
 
 def hook_lines(item: Mapping[str, Plain]) -> list[str]:
-    """An item of `repos` as lines of YAML, its hooks in a block."""
+    """Return an item of `repos` as lines of YAML, its hooks in a block."""
     lines = []
     for key, value in item.items():
         if key != "hooks":

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def judging_options(command: _F) -> _F:
-    """The options that say what is judged, by which rules, and as what."""
+    """Add the options that say what is judged, by which rules, and as what."""
     for option in (*_what_is_judged(), *_which_rules()):
         command = option(command)
     return command
@@ -216,7 +216,7 @@ def _as_reported(gap: Gap) -> Gap:
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:
-    """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
+    """Return the findings of the baseline; None without one. Ends the run where the file cannot be read."""
     from nodelint.config.file import ConfigError
 
     try:

@@ -179,7 +179,7 @@ def _resolve(pool: NodePool, context: Context) -> Resolution:
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:
-    """The pools of a name; ends the run where there are none."""
+    """Return the pools of a name; ends the run where there are none."""
     called = [pool for pool in pools if pool.name == name]
     if not called:
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})

@@ -65,7 +65,7 @@ class _Manifest(NamedTuple):
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
 ) -> list[ClaimStatus]:
-    """Return how each NodeClaim of a pool or a class stands to the object as a manifest has it."""
+    """Return for each NodeClaim of a pool or a class whether it matches the object in a manifest."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
     return [_standing(_Manifest(kind, name, stored, hashed, release), cluster, claim) for claim in claims]
 

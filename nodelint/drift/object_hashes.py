@@ -39,7 +39,7 @@ class ObjectHash(NamedTuple):
 
 
 def list_hashes(objects: Iterable[Object], target: Target, cluster: Cluster | None) -> list[ObjectHash]:
-    """Return the hashes of each object in every release that it is judged for; what several share is told once."""
+    """Return the hashes of each object in every release that it is judged for; what several share is said once."""
     from nodelint.drift.claim_status import ca_of
 
     rows: list[ObjectHash] = []

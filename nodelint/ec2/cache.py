@@ -118,7 +118,8 @@ def remove_empty_folder(folder: str) -> None:
 def read(path: str, hint: str = "", region: str | None = None, within: str | None = None) -> Snapshot:
     """Return the snapshot of a file. Raise UnusableSnapshot, whose last message ends in the hint.
 
-    Where a `region` is named that the file holds, the others may be left out, unread. `within` as for `read_bounded`.
+    Where a `region` is named that the file holds, the others may be left out, unread. `within` means the same as in
+    `read_bounded`.
     """
     try:
         text = read_bounded(path, within)

@@ -140,7 +140,7 @@ class AwsFacts:
     def _narrowed(self, question: Question, asked_question: Question, answer: Answer) -> list[MachineImage] | None:
         """Return the images of a question that asks for part of what was asked.
 
-        None if it is not, or not for sure.
+        None if it is not, or not certainly.
         """
         name, pattern = question.value("name"), asked_question.value("name")
         rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked_question)]

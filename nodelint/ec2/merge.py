@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def joined(old: Snapshot, new: Snapshot) -> Snapshot:
-    """Both snapshots' instance types under the columns of both, which are told apart by name and not by place."""
+    """Both snapshots' instance types under the columns of both, which are matched by name, not by position."""
     labels = _both(old.labels, new.labels)
     resources = _both(old.resources, new.resources)
     priced = _both(old.priced, new.priced)

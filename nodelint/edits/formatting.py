@@ -299,7 +299,7 @@ class Writer:
         return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
-        """By how much a block collection stands to the right of its key."""
+        """Return by how many columns a block collection is indented below its key."""
         if model is None or model.alias or model.style != "block" or model.parent is None:
             return usual
         if model.parent.kind != "mapping" or model.parent.style != "block":

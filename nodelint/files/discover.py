@@ -94,12 +94,12 @@ def discover(
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
 
-    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
-    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
-    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
-    ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
-    Files in which the pattern `also` is found are read although they do not hold the word. `known` are sources that
-    were read before, by their bytes: what is the same is not read twice.
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what `include`
+    matches: scripts and Markdown, say. Hidden folders and those of package managers are passed over. `include` and
+    `exclude` are globs over the path as it is printed; what both match is left out. What git ignores in a folder is
+    left out where `exclude` says so; a file or folder of `paths` is read anyway. Files in which the pattern `also` is
+    found are read although they do not hold the word. `known` are sources that were read before, by their bytes: what
+    is the same is not read twice.
     """
     found = Discovery()
     found.also = also

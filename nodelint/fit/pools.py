@@ -52,7 +52,7 @@ class Policies(NamedTuple):
 
     `preferences_ignored`: whether pods are tried without their preferences alone; None if that is not known.
     `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None if no file says so. `claims_ignored`:
-    whether pods with resource claims are left alone, as they are by default since 1.7.0.
+    whether pods with resource claims are ignored, as they are by default since 1.7.0.
     """
 
     min_values_relaxed: bool = False

@@ -37,11 +37,11 @@ class WorkloadFit(NamedTuple):
     """What the pools make of the pods of a workload, in the order in which Karpenter tries them.
 
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
-    known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
+    known. That no pool takes them is still certain. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
-    takes them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type
-    holds them, and one that the catalogue lacks may.
+    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read takes
+    them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type holds
+    them, and one that the catalogue lacks may.
     """
 
     workload: Workload

@@ -1,4 +1,4 @@
-"""NodePools that are not compared with pods as Karpenter does it, and that may take some all the same."""
+"""NodePools that are not compared with pods as Karpenter does it, but may accept some."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _GIB = 1024**3 * ONE
 
 
 class WayOut(NamedTuple):
-    """A way out, and where it would be written. `key` and `value` are what to write in the place of what is there.
+    """A suggestion, and where it would be written. `key` and `value` are what to write in the place of what is there.
 
     `taint` is the taint that a toleration is to be added for.
     """

@@ -81,7 +81,7 @@ class FormRun:
         return self._kept[name]  # type: ignore[return-value]
 
     def read(self, path: str) -> Source | None:
-        """A file of the repository by its absolute path; None if it is not there, or cannot be read."""
+        """Return a file of the repository by its absolute path; None if it is not there, or cannot be read."""
         found = self.by_path.get(path)
         if found is None and gate.is_file(path):
             shown = os.path.relpath(path)
@@ -127,10 +127,10 @@ class Form(Protocol):
         """Whether a text of the form may hold an object that its `apiVersion` does not tell."""
 
     def read_embedded(self, source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-        """The manifests in a part of a text of the form, in their order. Nothing is raised."""
+        """Return the manifests in a part of a text of the form, in their order. Nothing is raised."""
 
     def read_roots(self, source: Source) -> Sequence[Node]:
-        """The manifests in a text of the form that install Karpenter's controller."""
+        """Return the manifests in a text of the form that install Karpenter's controller."""
 
     def writer_of(self, style: str) -> Dialect:
         """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
@@ -139,7 +139,7 @@ class Form(Protocol):
         """Whether the objects of a file are parts of others, as the form says; None if they have to tell."""
 
     def find_patched_folder(self, path: str) -> str | None:
-        """The folder whose own file names a file as a patch; None if none does."""
+        """Return the folder whose own file names a file as a patch; None if none does."""
 
     def builds_on(self, patch: str, base: str) -> bool:
         """Whether a folder that names a patch takes the file of another object."""
@@ -162,15 +162,17 @@ class Form(Protocol):
         """Templates that include what a named template among the sources makes, and do not name Karpenter."""
 
     def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
-        """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
+        """Return the folders whose files may be rendered together with a file of the form's own; `top` is the
+        repository.
+        """
 
     def list_read_with(self, path: str) -> Iterator[str]:
-        """The files that have to be read with a file that the user names: what it has a part in."""
+        """Return the files that have to be read with a file that the user names: what it has a part in."""
 
     # -- what is installed, applied and rendered
 
     def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-        """The charts of the repository that an object of the form installs."""
+        """Return the charts of the repository that an object of the form installs."""
 
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
         """Yield the installs of charts that no object of YAML states. `charts` are the default values of charts by
@@ -204,12 +206,12 @@ class Form(Protocol):
         """Texts that may give values to a chart in ways that are not computed."""
 
     def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
-        """The objects that apply a folder of the repository."""
+        """Return the objects that apply a folder of the repository."""
 
     def list_inputs(
         self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
     ) -> Iterator[str]:
-        """The absolute paths of files that objects stand in, or are built of, and that have to be readable."""
+        """Return the absolute paths of files that objects stand in, or are built of, and that have to be readable."""
 
     def is_required(self, path: str) -> bool:
         """Whether the form's tool reads one of these in any case."""
@@ -224,14 +226,14 @@ class Form(Protocol):
         """Return why the documents of a file that stands for its folder, or describes it, are refused."""
 
     def find_missing_path(self, source: Source) -> SyntaxProblem | None:
-        """The first path that such a file names and that is not there."""
+        """Return the first path that such a file names and that is not there."""
 
     # -- what a comparison of two sides asks of each
 
     def find_addresses(
         self, objects: Sequence[Object], sources: Sequence[Source]
     ) -> Iterator[tuple[Object, BlockAddress, str]]:
-        """The objects that blocks of code make, and why a block makes none; empty if it makes one."""
+        """Return the objects that blocks of code make, and why a block makes none; empty if it makes one."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
         """Return what finds the inputs of unknown values that the form fills in; None if it fills in nothing."""
@@ -247,13 +249,13 @@ class Form(Protocol):
     def list_unread_releases(
         self, charts: Collection[str], top: str, sources: Sequence[Source]
     ) -> Mapping[str, Sequence[InputText]]:
-        """The texts of blocks that may install some charts with values that are not read, by chart.
+        """Return the texts of blocks that may install some charts with values that are not read, by chart.
 
         `charts` and `top`, the folder in which files count, are absolute paths.
         """
 
     def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-        """The absolute path of a folder of which the code of a text takes in files, and these; else None."""
+        """Return the absolute path of a folder of which the code of a text takes in files, and these; else None."""
 
     # -- what is said of releases and of the controller's settings
 
@@ -269,4 +271,4 @@ class Form(Protocol):
         """Return the installations of Karpenter's controller in a file."""
 
     def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """The values of Karpenter's chart in a file that no installation names."""
+        """Return the values of Karpenter's chart in a file that no installation names."""

@@ -10,7 +10,7 @@ from nodelint.text import UNKNOWN, Node, Source
 
 
 def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
-    """The smallest values that differ between two texts of as many documents, with what they have become."""
+    """Yield the smallest values that differ between two texts of as many documents, with what they have become."""
     for old, new in zip(before.documents, after.documents, strict=True):
         if old is not new and old.root is not None and new.root is not None:
             yield from _differing(old.root, new.root)

@@ -94,8 +94,8 @@ class Built(NamedTuple):
     it they are edits of the exact origins of the values that change. `comes_to` says whether other sources at some
     absolute paths come to another text; without it no edit adds, removes or reshapes. `release` is the number of the
     release that gives the values of a chart: an ApplicationSet makes several. `values` are all values that a chart's
-    template is filled with. `written_in` gives the files that its values are written in, where that is told without
-    asking for the origin of each.
+    template is filled with. `written_in` gives the files that its values are written in, if that is known without
+    looking up the origin of each.
     """
 
     source: Source
@@ -145,7 +145,7 @@ class Built(NamedTuple):
         return _comes_to(self, edits, self.source)
 
     def written_object(self, obj: Object) -> Object | None:
-        """The object in the files that one of the text is made of; None if no file holds one."""
+        """Return the object in the files that one of the text is made of; None if no file holds one."""
         if self.find_object is not None:
             return self.find_object(obj)
         kind = obj.node.get("kind")
@@ -154,7 +154,7 @@ class Built(NamedTuple):
 
 
 def object_around(at: Node | Span, kind: str) -> Object | None:
-    """The object of a kind that a place of a file is in."""
+    """Return the object of a kind that a place of a file is in."""
     span = span_of(at)
     for other in objects(span.source, foreign=True):
         if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
@@ -201,7 +201,8 @@ def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
-    """The files that were asked for and are not among the sources, in which a value of what is built is written.
+    """Yield the files that were asked for and are not among the sources, in which a value of what is built is
+    written.
 
     They are the very sources of these values, so that a fix may be theirs.
     """
@@ -247,7 +248,7 @@ def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
 
 
 def lead_through(built: Built, overlay: Built) -> Built:
-    """A built chart whose values are those of an overlay, with origins in the files of that overlay."""
+    """Return a built chart whose values are those of an overlay, with origins in the files of that overlay."""
 
     def find_origin(at: Node | Span) -> ValueOrigin | None:
         origin = built.find_origin(at)

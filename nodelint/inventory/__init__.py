@@ -1,7 +1,7 @@
 """The objects that clusters get from the files of a repository, with the place of each value.
 
-Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
-chart, an overlay or a module is what the others are told. It is the only caller of forms that renders.
+Every command takes its objects from `read_inventory`, or from `build` where it has the sources: all commands get the
+same answer about a chart, an overlay or a module. It is the only caller of forms that renders.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Finds(NamedTuple, Generic["_Found"]):
 
     @property
     def known(self) -> tuple[_Found, ...]:
-        """Return what is found for sure, each thing once, in the order of the terms."""
+        """Return what is certainly found, each thing once, in the order of the terms."""
         return tuple({group.id: group for term in self.terms for group in term.found or ()}.values())
 
     @property

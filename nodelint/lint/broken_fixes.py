@@ -228,8 +228,8 @@ def _names(source: SourceText) -> Counter[tuple[str, object]]:
 
 
 def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
-    """Return the releases that some objects are judged for: the text before a fix and after it are held to the same
-    ones.
+    """Return the releases that some objects are judged for: the text before a fix and after it are judged for the
+    same ones.
     """
     return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
 

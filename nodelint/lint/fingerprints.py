@@ -69,7 +69,7 @@ def identities(
     """What the fingerprint of each result is made of, and which of the same ones it is: no two alike.
 
     Without `quoting` the severity and the message's beginning count in place of what the message quotes: the same
-    finding may name another object. A message that begins with a quotation is told by all that it quotes.
+    finding may name another object. A message that begins with a quotation is identified by all that it quotes.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     paths: dict[str, str] = {}

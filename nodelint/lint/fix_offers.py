@@ -1,4 +1,4 @@
-"""Fixes and suggestions as they are tried: their edits, the findings that they put right, and which go together."""
+"""Fixes and suggestions as they are tried: their edits, the findings that they fix, and which go together."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MOST_APART = 8
 class FixOffer(NamedTuple):
     """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
 
-    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
-    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
-    a fix, and of errors alone.
+    `wants` counts the findings that they fix, by rule and object. `messages` are what these say, where the edits are
+    suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are a fix,
+    and of errors alone.
     """
 
     edits: tuple[Edit, ...]

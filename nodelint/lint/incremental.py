@@ -74,7 +74,7 @@ class ResultCache:
     ) -> RuleOutput:
         """Return what rules say of an object: one finding for each cause, what could not be judged, and their faults.
 
-        They look where they have not yet, and where they are told other things than before. Which rules look at an
+        They look where they have not yet, and where an answer that they used has changed. Which rules look at an
         object follows from the object and from what `begin` was given.
         """
         assert isinstance(context, RecordingContext)
@@ -212,7 +212,7 @@ def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingConte
 
 
 def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
-    """Keep what a rule was told."""
+    """Record what a rule was answered."""
     for question, (about, answer) in noted.items():
         before = cached.dependencies.get(question)
         if before is None:

@@ -46,7 +46,8 @@ _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object a
 
 
 class RuleSetup(NamedTuple):
-    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told.
+    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are
+    reported.
 
     `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
     are the ids of the objects that are judged where not all are: the others are there to be referred to.

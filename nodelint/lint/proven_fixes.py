@@ -317,7 +317,7 @@ class _Run:
         self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[FindingKey]:
-        """Return what the rules say more often than they did, less what the offers put right."""
+        """Return what the rules say more often than they did, less what the offers fix."""
         wanted: Counter[FindingKey] = Counter()
         for offer in batch:
             if offer.messages is None or not offer.messages.isdisjoint(tried.messages):

@@ -97,8 +97,8 @@ class Result(NamedTuple):
 
 
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
-    """Return a finding as it is told for a release: an error about admission is a warning where the release is not
-    known.
+    """Return a finding as it is reported for a release: an error about admission is a warning where the release is
+    not known.
 
     Where there are no edits because the place is not edited, or because they cannot all be made, it says so.
     """

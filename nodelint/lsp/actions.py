@@ -119,7 +119,7 @@ def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceTe
 def _suggested(
     view: View, buffer: Buffer, result: Result, diagnostic: types.Diagnostic, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """Yield the ways out of a finding that its author may choose, each by its name."""
+    """Yield the suggestions of a finding, which its author may choose from, each by its name."""
     for suggestion in result.finding.suggestions:
         title = f"{suggestion.name[:1].upper()}{suggestion.name[1:]}"
         if "`" not in title and len(title) <= _VAGUE:  # "Drop it", in a menu far from the message

@@ -66,7 +66,7 @@ def _why_unknown(pool: NodePool) -> str:
 
 
 def _types(pool: NodePool, release: Version) -> frozenset[str]:
-    """The instance types that a pool can launch, whatever their images are."""
+    """Return the instance types that a pool can launch, whatever their images are."""
     from nodelint.ec2.catalog import Catalog
     from nodelint.karpenter.resolve import resolve
 

@@ -135,7 +135,9 @@ class Also(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """One way out of several that only the author can choose between: what it does, in a few words, and its edits."""
+    """One suggestion of several, between which only the author can choose: what it does, in a few words, and its
+    edits.
+    """
 
     name: str
     edits: Sequence[Edit]
@@ -182,16 +184,16 @@ class Withheld(NamedTuple):
 class Finding(NamedTuple):
     """One thing that is wrong.
 
-    `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets
-    them where one finding differs. `edits` are applied all or none; a finding without edits has no
-    fix. `also` names the other places that play a part. `covers` lists further nodes that this
-    finding is about: rules that give way to it are silent about them, and so is it about theirs.
-    `note` is a consequence: what happens if it stays so. `help` is what to do, in words, beside the fix or where
-    no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
-    `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
-    strict profile shows, and no other, although the rule runs in others. `once` says that one line of a run is enough
-    for all findings of the rule that say the same of other values, or that bear the same name: the first one counts
-    the others and names their places. `withheld` is why there is no fix where the rule has one.
+    `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets them where one
+    finding differs. `edits` are applied all or none; a finding without edits has no fix. `also` names the other
+    places that play a part. `covers` lists further nodes that this finding is about: rules that it supersedes report
+    nothing about them, and it reports nothing about theirs. `note` is a consequence: what happens if it stays so.
+    `help` is what to do, in words, beside the fix or where no edit can do it (an upgrade, a choice). Both start in
+    lower case and have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that
+    it is information which the strict profile shows, and no other, although the rule runs in others. `once` says that
+    one line of a run is enough for all findings of the rule that say the same of other values, or that bear the same
+    name: the first one counts the others and names their places. `withheld` is why there is no fix where the rule has
+    one.
     """
 
     at: Node | Span

@@ -94,7 +94,7 @@ def _find(source: Source) -> Iterator[Statement]:
 
 
 def _in_braces(source: Source) -> Iterator[Statement]:
-    """The statements between braces or parentheses, as JSON, Terraform and programs have them."""
+    """Yield the statements between braces or parentheses, as JSON, Terraform and programs have them."""
     text, opened = source.text, []
     waiting: list[tuple[int, re.Match[str]]] = []
     for token in _TOKEN.finditer(text):

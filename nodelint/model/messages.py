@@ -38,7 +38,7 @@ def list_first(names: Sequence[str], most: int) -> str:
 
 
 def first_fitting(*messages: str) -> str:
-    """Return the first of some messages that is short enough to be read at a glance; else the last."""
+    """Return the first of some messages that is short enough for a message, else the last."""
     return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 

@@ -163,7 +163,7 @@ def _read_units(side: Read) -> list[Source]:
 
 
 def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the objects that give a chart elsewhere values in which pools or classes are told, where they differ."""
+    """Yield the objects that give a chart elsewhere values with pools or classes, where they differ."""
     before, after = (_list_releases(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         old, now = before.get(place), after.get(place)

@@ -21,9 +21,9 @@ class Reason(NamedTuple):
     """A reason for which nodes drift, with the place that brings it about and how many nodes it concerns.
 
     `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
-    writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
-    `of_cluster` says that the cause is another version of Kubernetes, and the place only what depends on it.
-    `of_files` says that a value decides which the files do not tell.
+    writes it on NodeClaims: it writes the first reason that it finds, and the others exist, too. `of_cluster` says
+    that the cause is another version of Kubernetes, and the place only what depends on it. `of_files` says that a
+    value decides which the files do not tell.
     """
 
     reason: str
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def of_no_nodes(self) -> Verdict:
-        """Return the verdict where the pool has no node: what changes is told, and concerns none."""
+        """Return the verdict where the pool has no node: what changes is reported, and concerns no node."""
         return Verdict("none", tuple(reason._replace(covered="none", recorded=True) for reason in self.reasons))
 
 

@@ -124,7 +124,7 @@ def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: S
 
 
 def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Gap]:
-    """Yield what is told of objects of an API that the release does not serve, and that become none which it
+    """Yield what the plan says of objects of an API that the release does not serve, and that become none which it
     serves.
     """
     before = {(obj.kind, written_name(obj)): obj for obj in old}

@@ -118,7 +118,7 @@ def _entries(node: Node) -> list[str] | None:
 def text_of(node: Node) -> str:
     """Return a value in one line: a text as it is, a requirement as a sentence, fields by their paths.
 
-    Placeholders stay as they are written; of a text of several lines only their number is told.
+    Placeholders stay as they are written; of a text of several lines only their number is given.
     """
     if node.kind == "scalar":
         text = node.value if isinstance(node.value, str) else _plain(node)

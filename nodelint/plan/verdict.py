@@ -3,10 +3,9 @@
 Karpenter looks at a node in this order and records the first reason that it finds: the hash of the NodePool
 (NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering
 (InstanceTypeNotFound), the hash of the EC2NodeClass (NodeClassDrift), the image (AMIDrift), then security groups,
-subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a
-later one is never recorded for; it is reported all the same, for to undo the first alone does not help.
-Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider
-pkg/cloudprovider/drift.go@v1.14.1:44-81.
+subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a later
+one is never recorded for; it is reported anyway, because undoing the first alone does not help. Source: karpenter
+pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider pkg/cloudprovider/drift.go@v1.14.1:44-81.
 """
 
 from __future__ import annotations
@@ -362,7 +361,7 @@ def _reason(reason: str, difference: ValueDifference, old: Object, new: Object, 
 
 
 def _place(new: Object, difference: ValueDifference) -> Node:
-    """Where a difference stands in the new object; for what was removed, the key of what held it."""
+    """Where a difference stands in the new object; for what was removed, the key that it was under."""
     path = difference.path
     node = new.node.find(*path) if difference.new is not None else None
     if node is not None:

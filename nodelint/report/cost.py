@@ -88,7 +88,7 @@ def node_words(node: NodeCost) -> str:
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
-    """Each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
+    """Return each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
     least, most = cost.least, cost.most
     if least is None or most is None:
         return []

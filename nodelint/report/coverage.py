@@ -137,7 +137,8 @@ def _excerpt_of(field: Gap) -> str:
 
 
 def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
-    """A line for each object that is judged in part, and for what could not be built; all of them if `verbose`.
+    """Return a line for each object that is judged in part, and for what could not be built; all of them if
+    `verbose`.
 
     Of an object it names the fields that are not known, and what stands there.
     """

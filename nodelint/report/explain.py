@@ -65,7 +65,7 @@ def explain_text(
 
 
 def _coloured(line: str, style: Style) -> str:
-    """A line of the finished text with its colours: bars, verdicts, titles."""
+    """Return a line of the finished text with its colours: bars, verdicts, titles."""
     bar = re.match(rf"( *[\d,]+  )({_FULL}*)({_EMPTY}*)(  .*)$", line)
     if bar is not None:
         full, empty = bar[2] and style(bar[2], fg="green"), bar[3] and style(bar[3], dim=True)
@@ -312,7 +312,7 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
 
 
 def _why_unused(image: Image, resolution: Resolution) -> str:
-    """The line that removed the last types which an image is for, where one did."""
+    """Return the line that removed the last types which an image is for, where one did."""
     catalog = resolution.catalog
     types = catalog.values(ARCH).get(image.arch or "", NONE)
     devices = {variant: catalog.resources.having(resource) for variant, resource in _DEVICES.items()}

@@ -27,7 +27,7 @@ class TypeRows:
         self._rows: dict[tuple[int, int], tuple[Catalog, NodeSizes, dict[tuple[object, ...], JsonLine]]] = {}
 
     def list_types(self, resolution: Resolution) -> list[JsonLine]:
-        """A row for each type that a pool can launch, by name."""
+        """Return a row for each type that a pool can launch, by name."""
         catalog = resolution.catalog
         arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
         first = frozenset(catalog.names_in(ready(resolution)))
@@ -69,7 +69,8 @@ def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | N
 
 
 def launch_order(resolution: Resolution) -> list[JsonLine] | None:
-    """The types in the order in which a launch on demand tries them, with the prices that decide; None without any.
+    """Return the types in the order in which a launch on demand tries them, with the prices that decide; None without
+    any.
 
     GPU, accelerator and bare metal types are set aside while there are others, and only so many are handed on. Of
     spot the prices are not known.
@@ -114,7 +115,7 @@ def rare_types(catalog: Catalog) -> TypeSet:
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
-    """The types that can be launched, the cheapest first: so many of them, or all with what pods can use."""
+    """Yield the types that can be launched, the cheapest first: so many of them, or all with what pods can use."""
     catalog = resolution.catalog
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return
@@ -190,7 +191,7 @@ def _memory(mebibytes: str | None) -> str:
 
 
 def overlay_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """The NodeOverlays that are applied to prices and capacity, and what they bring."""
+    """Yield the NodeOverlays that are applied to prices and capacity, and what they bring."""
     if not resolution.overlay_names:
         return
     names = ", ".join(resolution.overlay_names)

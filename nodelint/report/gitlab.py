@@ -18,7 +18,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 
 def render(report: Report, run: Run) -> str:
-    """A JSON list with one entry for each finding and each file that could not be read."""
+    """Return a JSON list with one entry for each finding and each file that could not be read."""
     known_fingerprints = fingerprints(report.places, run.root)
     rows = [
         _row(result, fingerprint, run) for result, fingerprint in zip(report.places, known_fingerprints, strict=True)

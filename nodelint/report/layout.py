@@ -27,7 +27,7 @@ def _size_order(size: str) -> tuple[int, int, str]:
 
 
 def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterator[str]:
-    """The types of a set behind a first column: whole families, then those with only some sizes.
+    """Yield the types of a set behind a first column: whole families, then those with only some sizes.
 
     Few types are named one by one.
     """
@@ -79,7 +79,7 @@ def columns(
 
 
 def aside(left: str, right: str, width: int) -> Iterator[str]:
-    """A title with its place at the right edge, or below where there is no room."""
+    """Yield a title with its place at the right edge, or below where there is no room."""
     left, right = printable(left), printable(right)
     gap = width - cells(left) - cells(right)
     if gap >= 2:

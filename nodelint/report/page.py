@@ -54,19 +54,19 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 
 def read_example(text: str, path: str = "example.yaml") -> Inventory:
-    """The text of an example as it is read, its workloads too; of several files overlays are built."""
+    """Return the text of an example as it is read, its workloads too; of several files overlays are built."""
     files = split_files(text) or {path: text}
     return build_example([Source.from_text(name, part, PATTERN) for name, part in files.items()])
 
 
 def build_example(sources: Sequence[Source]) -> Inventory:
-    """The files of an example, with the overlays among them built; a text alone is judged as it is written."""
+    """Return the files of an example, with the overlays among them built; a text alone is judged as it is written."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
     return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:
-    """The thresholds of a rule, and how a configuration sets them; empty if it has none."""
+    """Return the thresholds of a rule, and how a configuration sets them; empty if it has none."""
     if not rule.options:
         return ""
     rows = [f"| `{option.name}` | {option.type} | `{option.default}` | {option.text} |" for option in rule.options]
@@ -106,7 +106,7 @@ def since_text(rule: Rule) -> str:
 
 
 def former_list(rule: Rule) -> str:
-    """The names that a rule had before, as a sentence."""
+    """Return the names that a rule had before, as a sentence."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
     return f"Former names, which still work: {names}." if names else ""
 
@@ -133,12 +133,12 @@ def target_of(example: Example) -> Target:
 
 
 def alone(rule: Rule) -> Selection:
-    """The rule by itself; one that is about suppressions needs the others to have spoken."""
+    """Return the rule by itself; one that is about suppressions needs the others to have spoken."""
     return Selection(select=None if rule.on is Suppression else frozenset({rule.name}), preview=rule.preview)
 
 
 def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule], name: str = "example.yaml") -> str:
-    """A text in the place of an example with every fix of a rule written.
+    """Return a text in the place of an example with every fix of a rule written.
 
     Raises ExampleError for a fix that would break the file.
     """
@@ -150,12 +150,13 @@ def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule
 
 
 def judge_example(sources: Sequence[Source], request: LintRequest) -> Report:
-    """The engine, over what is built of an example that is several files."""
+    """Return the engine, over what is built of an example that is several files."""
     return lint(sources, request, built=build_example(sources).built)
 
 
 def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = False) -> str:
-    """The page of a rule with its good examples, those that the fix makes too, as what differs from the bad ones.
+    """Return the page of a rule with its good examples, those that the fix makes too, as what differs from the bad
+    ones.
 
     With `findings`, what the rule says of a bad example stands below it.
     """
@@ -195,7 +196,7 @@ def _judge_shown(example: Example, request: LintRequest) -> Report:
 
 
 def _good_fence(bad: str, good: str, options: str) -> str:
-    """A good example as the whole of the bad one with the lines that differ marked."""
+    """Return a good example as the whole of the bad one with the lines that differ marked."""
     old, new = bad.splitlines(), good.splitlines()
     if old == new:
         return f"```yaml good{options}\n{good}```"
@@ -206,7 +207,7 @@ def _good_fence(bad: str, good: str, options: str) -> str:
 
 
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
-    """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
+    """Return the generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
     rest += "".join(f"\n\n{part}" for part in sections(rule))
     return f"# {rule.name}\n\n{first}\n\n{header(rule, rules)}\n{rest.rstrip()}\n"

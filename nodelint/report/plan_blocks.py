@@ -65,7 +65,7 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
 
 
 def blocks(plan: Plan) -> list[PoolBlock]:
-    """The pools that there is something to report of, the most endangered first."""
+    """Return the pools that there is something to report of, the most endangered first."""
     found: dict[tuple[object, ...], list[PoolPlan]] = {}
     for pool in plan.pools:
         if concerns(pool):
@@ -111,12 +111,12 @@ def _nodes(pool: PoolPlan) -> int | None:
 
 
 def headline(pool: PoolPlan) -> str:
-    """The verdict of a pool in a sentence or two."""
+    """Return the verdict of a pool in a sentence or two."""
     return "; ".join(headline_rows(pool))
 
 
 def headline_rows(pool: PoolPlan) -> list[str]:
-    """The verdict of a pool: what stops, then what becomes of nodes."""
+    """Return the verdict of a pool: what stops, then what becomes of nodes."""
     if pool.deleted:
         return ["deleted: all its nodes go at once, and budgets do not apply"]
     if pool.change == "added":
@@ -306,7 +306,7 @@ _TOTALS = (
 
 
 def totals(plan: Plan) -> Iterator[str]:
-    """The pools by what becomes of them; each is counted once, by the gravest."""
+    """Yield the pools by what becomes of them; each is counted once, by the gravest."""
     found: dict[int, list[PoolPlan]] = {}
     for pool in plan.pools:
         number = next(number for number, total in enumerate(_TOTALS) if total.is_so(pool))
@@ -357,7 +357,7 @@ def closing(findings: Findings) -> Iterator[str]:
 
 
 def other_places(plan: Plan) -> list[Gap]:
-    """The places that were not compared, without those that a block of a pool tells of."""
+    """Return the places that were not compared, without those that a block of a pool tells of."""
     reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
     return [place for place in plan.uncompared if _identity(place) not in reported]
 
@@ -367,7 +367,7 @@ def _identity(place: Gap) -> tuple[str, str, str]:
 
 
 def releases_of(plan: Plan) -> str:
-    """The releases of Karpenter that the pools were compared for."""
+    """Return the releases of Karpenter that the pools were compared for."""
     releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.options.release]
     own = ", each pool for its own" if len(releases) > 1 else ""
     return f"Karpenter {' and '.join(map(str, releases))}{own}"

@@ -192,7 +192,7 @@ def _reasons(plan: PoolPlan | ClassPlan) -> str:
 
 
 def _week(found: Pace, nodes: int | None) -> str:
-    """The coming seven days as a strip: closed, limited, open."""
+    """Return the coming seven days as a strip: closed, limited, open."""
     start, end = found.stretches[0].start, found.stretches[-1].end
     whole = (end - start).total_seconds()
     bars = []
@@ -253,7 +253,7 @@ def _images(plan: PoolPlan) -> str:
 
 
 def _types(plan: PoolPlan) -> str:
-    """The types that one side alone has, in a table that can be searched."""
+    """Return the types that one side alone has, in a table that can be searched."""
     launched = plan.launch
     if not (launched.gained or launched.lost):
         return ""

@@ -162,7 +162,7 @@ def _roll(found: Roll) -> dict[str, Any]:
 
 
 def _stretch(stretch: Interval, plan: PoolPlan) -> dict[str, Any]:
-    """A time over which the same budgets are active; `allowed` only where the nodes are known."""
+    """Return a time over which the same budgets are active; `allowed` only where the nodes are known."""
     record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),
         "until": stretch.end.strftime(_TIME),

@@ -66,7 +66,10 @@ _CAUSES = 8
 
 
 def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:
-    """The comment; what does not fit into one is counted. `links` is what a path and `#L1` make an address behind."""
+    """Return the comment; what does not fit into one is counted.
+
+    `links` is what a path and `#L1` make an address behind.
+    """
     return screened(writable("\n".join(part for part in _Comment(links).parts(plan, findings) if part)))
 
 

@@ -52,7 +52,7 @@ _PLACES = 10
 
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
-    """The plan in lines. Pools of which nothing changes are only counted."""
+    """Return the plan in lines. Pools of which nothing changes are only counted."""
     moves = [row for line in moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
     parts = ["\n".join(moves)] if moves else []
     parts += ["\n".join(_block(block, look)) for block in blocks(plan)]

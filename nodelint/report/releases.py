@@ -26,7 +26,7 @@ class TargetGroup(NamedTuple):
 
 
 def groups(report: Report) -> list[TargetGroup]:
-    """The objects of a run by what they were judged for; none if all have the releases of the run itself."""
+    """Return the objects of a run by what they were judged for; none if all have the releases of the run itself."""
     if report.target.choose is None:
         return []
     found: dict[tuple[Chosen, ...], list[Object]] = {}
@@ -83,7 +83,7 @@ def broken_text(report: Report) -> str:
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:
-    """The releases in few words; what follows each other becomes one range."""
+    """Return the releases in few words; what follows each other becomes one range."""
     from nodelint.model.ranges import joined
 
     return _listed(map(str, joined({choice.karpenter for choice in chosen})))

@@ -74,7 +74,7 @@ class Skips(NamedTuple):
 
 
 def shown_path(path: str, root: str) -> str:
-    """A path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
+    """Return a path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
     if path == "-":
         return "stdin"
     # Loads OpenSSL; the text format, which asks for no such path, should not wait for it.
@@ -85,7 +85,7 @@ def shown_path(path: str, root: str) -> str:
 
 
 def lines_of(span: Span) -> tuple[int, int]:
-    """The first and the last line of a span, counted from 1."""
+    """Return the first and the last line of a span, counted from 1."""
     source = span.source
     return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
 

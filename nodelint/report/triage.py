@@ -238,7 +238,7 @@ def _day(time: float) -> str:
 
 
 def _until(time: float, since: float) -> str:
-    """A time without its day where that is the other's."""
+    """Return a time without its day where that is the other's."""
     text = _day(time)
     return text[11:] if text[:10] == _day(since)[:10] else text
 

@@ -108,7 +108,10 @@ class Context(ObjectRelations):
         return self._target.assumed
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
-        """The releases of Karpenter that a flag or files state for an object; none if the newest is assumed."""
+        """Return the releases of Karpenter that a flag or files state for an object.
+
+        None if the newest is assumed.
+        """
         found = self._stated_releases.get(id(obj))
         if found is None:
             found = self._stated_releases[id(obj)] = tuple(
@@ -124,7 +127,7 @@ class Context(ObjectRelations):
         return self.facts.catalog.for_release(self.karpenter)
 
     def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
-        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        """Return the facts, but none about a class, or a pool without one, that is plainly for another region."""
         if not self.facts:
             return self.facts
         found = self._facts_about.get(id(about))
@@ -138,7 +141,7 @@ class Context(ObjectRelations):
         return found
 
     def images(self, node_class: EC2NodeClass) -> ImageSet:
-        """The images that the class's terms find, in the order in which the controller tries them."""
+        """Return the images that the class's terms find, in the order in which the controller tries them."""
         found = self._images.get(id(node_class))
         if found is None:
             from nodelint.karpenter.images import images_of
@@ -153,7 +156,9 @@ class Context(ObjectRelations):
         return found
 
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
-        """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
+        """Return the class's user data, read for its image family; None without one, for `Custom`, and for a
+        placeholder.
+        """
         if node_class.node.find("spec", "userData") is None:
             return None
         if id(node_class) not in self._user_data:
@@ -165,7 +170,7 @@ class Context(ObjectRelations):
         return self._user_data[id(node_class)]
 
     def script(self, node_class: EC2NodeClass) -> Script | None:
-        """The class's user data of any family as scripts; None without one, and for a placeholder."""
+        """Return the class's user data of any family as scripts; None without one, and for a placeholder."""
         if node_class.node.find("spec", "userData") is None:
             return None
         from nodelint.karpenter.userdata import script_of
@@ -173,7 +178,7 @@ class Context(ObjectRelations):
         return script_of(node_class)
 
     def walk_schema(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
-        """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
+        """Yield the nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
         pending = [] if shape is None else [("", obj.node, shape)]
         while pending:
@@ -204,7 +209,7 @@ class Context(ObjectRelations):
         return Schemas.bundled()
 
     def settings(self, obj: Object) -> ControllerFacts:
-        """The settings and feature gates of the controller that files near the object's state."""
+        """Return the settings and feature gates of the controller that files near the object's state."""
         from nodelint.releases.settings import ControllerFacts
 
         found = self._target.stated() if self._target.stated is not None and obj.source.path != "-" else None
@@ -341,7 +346,7 @@ class Context(ObjectRelations):
         return found
 
     def conversion(self, obj: Object) -> Conversion:
-        """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        """Return an object of an old API as the v1 objects that it becomes, and the edits that make it so."""
         found = self._conversions.get(id(obj))
         if found is None:
             from nodelint.convert import conversions
@@ -357,7 +362,7 @@ class Context(ObjectRelations):
         return Relations(self.objects)
 
     def _completing(self, obj: Object) -> list[Object]:
-        """The patches with which overlays of the run add fields to an object."""
+        """Return the patches with which overlays of the run add fields to an object."""
         return [
             other
             for other in self._partial

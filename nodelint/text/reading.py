@@ -10,7 +10,8 @@ from nodelint.text.yaml.compose import compose
 
 
 def nodes_of(source: Source) -> list[Node]:
-    """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
+    """Return the roots of a source's documents, read whether or not the word karpenter is in them; none if
+    unreadable.
 
     What was passed over because that word was missing is among the source's documents from then on.
     """

@@ -47,12 +47,12 @@ class Beyond(NamedTuple):
 class Cause(NamedTuple):
     """A known reason of failure.
 
-    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause
-    that the controller logs below the level of a warning too. `quiet` is how long, in seconds, a
-    cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
-    seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `apart` keeps
-    the calls to AWS that are concerned apart, for each must be put right. `rules` would have caught it
-    in the manifests. `beyond` is where the amounts that the text asks for lead to another cause.
+    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause that the
+    controller logs below the level of a warning too. `quiet` is how long, in seconds, a cause may log nothing and
+    still go on, where the controller tries that rarely. `lasts` is after how many seconds without a pause a cause
+    that passes can no longer be relied on to; 0 for never. `apart` keeps the calls to AWS that are concerned apart,
+    because each must be corrected. `rules` would have caught it in the manifests. `beyond` is where the amounts that
+    the text asks for lead to another cause.
     """
 
     id: str

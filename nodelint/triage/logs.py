@@ -181,7 +181,7 @@ class Reader:
             self.last = time if self.last is None else max(self.last, time)
 
     def _line(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return the entries of a line, with the lines before it that are a part of it, and whether it is surely
+        """Return the entries of a line, with the lines before it that are a part of it, and whether it is certainly
         one's.
         """
         line = line.rstrip("\r\n")
@@ -226,7 +226,7 @@ class Reader:
         return [], False
 
     def _let_go(self) -> None:
-        """What was held makes no line of the controller's."""
+        """What was kept back makes no line of the controller's."""
         self.unread += len(self._held)
         self._held = []
 

@@ -134,7 +134,7 @@ class _Move:
     def _note(
         self, change: ReleaseChange, release: Version | None, finding_changes: Sequence[FindingChange]
     ) -> Note | None:
-        """A change as it is reported; None if it concerns nothing that is there."""
+        """Return a change as it is reported; None if it concerns nothing that is there."""
         if change.unless is not None and self._places.find_places(change.unless):
             return None
         if change.also is not None and not self._places.find_places(change.also):
@@ -155,7 +155,7 @@ class _Move:
         return Note(change, release, tuple(places), tuple(findings))
 
     def _in_files(self, places: Sequence[Location]) -> list[Location]:
-        """The places in the files, each once, where what was found stands in what was rendered of them."""
+        """Return the places in the files, each once, where what was found stands in what was rendered of them."""
         if not self._inventory.built:
             return _unique(places)
         nodes = [(place, _node_of(place)) for place in places]

@@ -48,7 +48,7 @@ class Matcher:
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
     def find_places(self, condition: Condition) -> list[Location]:
-        """The places that a condition finds, in the order of the files; KeyError for one that is not known."""
+        """Return the places that a condition finds, in the order of the files; KeyError for one that is not known."""
         on = condition["on"]
         if on in _OBJECTS:
             return [place for thing in self._narrowed(condition) for place in _values(thing, condition)]
@@ -64,7 +64,7 @@ class Matcher:
         return list(finders[on](condition))
 
     def unallowed(self, condition: Condition) -> list[Location] | None:
-        """The policies that lack a permission; None if one of them has it."""
+        """Return the policies that lack a permission; None if one of them has it."""
         return resources.lacking(self._asked, condition["lacks"])
 
     @cached_property
@@ -142,7 +142,7 @@ def _version(thing: ClusterResource) -> str:
 
 
 def _family(node_class: EC2NodeClass) -> str | None:
-    """The amiFamily that a class names, or that its alias stands for."""
+    """Return the amiFamily that a class names, or that its alias stands for."""
     if isinstance(node_class.ami_family, str):
         return node_class.ami_family
     for term in node_class.ami_terms:
@@ -204,7 +204,7 @@ def _depth_of_conditions(code: str) -> int:
 
 
 def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:
-    """The values at a path, each with the node of its key, or of itself in a list."""
+    """Return the values at a path, each with the node of its key, or of itself in a list."""
     here = [(top, top)]
     for step in re.findall(r"\[[^\]]*+\]?|[^.\[]+", path):
         here = [found for _, node in here for found in _step(node, step)]

@@ -119,7 +119,7 @@ class Runs:
 
 
 def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:
-    """The releases above `old`, up to `new`, in which an answer can change."""
+    """Return the releases above `old`, up to `new`, in which an answer can change."""
     named = {text for text in _known_releases() if text.count(".") == 2}
     for rule in rules.values():
         named.update(re.findall(r"(?<!\d)\d++\.\d++\.\d+", rule.releases))
@@ -158,7 +158,7 @@ def _by_identity(report: Report) -> dict[_Identity, Result]:
 
 
 def _since(identities: Mapping[Version, Container[object]], identity: object, there: bool) -> Version:
-    """The release from which on a finding is there, or not, up to the end."""
+    """Return the release from which on a finding is there, or not, up to the end."""
     since = None
     for release in sorted(identities):
         since = since or release if (identity in identities[release]) == there else None

@@ -48,7 +48,7 @@ def of_object(obj: Object) -> ClusterResource:
 
 
 def other_resources(sources: Sequence[Source]) -> Iterator[ClusterResource]:
-    """The pods and the other kinds of Karpenter's in some sources."""
+    """Yield the pods and the other kinds of Karpenter's in some sources."""
     for source in sources:
         for document in source.documents:
             if document.root is not None and _may_hold(document):
@@ -121,7 +121,7 @@ def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
 
 
 def policies(sources: Sequence[Source]) -> Iterator[Source]:
-    """The sources that allow what only a controller of nodes does."""
+    """Return the sources that allow what only a controller of nodes does."""
     return (source for source in sources if _CONTROLLER.search(source.text))
 
 

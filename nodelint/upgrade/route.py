@@ -47,7 +47,7 @@ class Route(NamedTuple):
 
 
 def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
-    """The way between two releases, for a cluster of a Kubernetes version where that is known."""
+    """Return the way between two releases, for a cluster of a Kubernetes version where that is known."""
     left, reached = supported(old), None if is_newer(new) else supported(new)
     common = None if reached is None else _common(left, reached)
     trouble: list[str] = []
@@ -74,7 +74,7 @@ def _common(range_: KubernetesRange, other: KubernetesRange) -> KubernetesRange 
 
 
 def _early_stops(old: Version) -> Iterator[Stop]:
-    """The last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
+    """Yield the last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
     lasts = [Version.parse(row["last"]) for row in table("support")["early"]]
     if old < lasts[1][:2]:
         yield Stop(
@@ -94,7 +94,7 @@ def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
 
 
 def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: KubernetesRange) -> Iterator[Stop]:
-    """The last release that supports a version of Kubernetes that the end no longer does."""
+    """Yield the last release that supports a version of Kubernetes that the end no longer does."""
     between = [r for r in RELEASES if old <= r < new and kubernetes in supported(r)]
     if between:
         most = supported(between[-1]).most

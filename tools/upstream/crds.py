@@ -69,7 +69,7 @@ def _short(value: Any) -> str:
 
 
 def read(repository: Repository, revision: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """The OpenAPI schema of each kind and API version that the CRDs at a revision serve."""
+    """Return the OpenAPI schema of each kind and API version that the CRDs at a revision serve."""
     from ruamel.yaml import YAML
 
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -84,7 +84,7 @@ def read(repository: Repository, revision: str) -> dict[tuple[str, str], dict[st
 
 
 def flat(schema: dict[str, Any]) -> Flat:
-    """A schema's `spec` as keywords and rules by path."""
+    """Return a schema's `spec` as keywords and rules by path."""
     found: Flat = {}
     pending = [("spec", schema["properties"].get("spec", {}))]
     while pending:
@@ -101,7 +101,7 @@ def flat(schema: dict[str, Any]) -> Flat:
 
 
 def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    """The part of a CRD's schema that a path names. Raise KeyError where there is none."""
+    """Return the part of a CRD's schema that a path names. Raise KeyError where there is none."""
     raw = schema
     for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
         raw = (

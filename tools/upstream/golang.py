@@ -42,7 +42,7 @@ class Constants:
                 self._found.setdefault(name, expression)
 
     def value(self, expression: str, depth: int = 0) -> str:
-        """The text that an expression stands for. Raise Unresolved."""
+        """Return the text that an expression stands for. Raise Unresolved."""
         expression = expression.strip()
         if depth > 10:
             raise Unresolved(expression)
@@ -73,7 +73,7 @@ def inside(source: str, opening: str) -> Iterator[str]:
 
 
 def arguments(text: str) -> list[str]:
-    """A list of arguments, split at its commas: not those in brackets or in texts."""
+    """Return a list of arguments, split at its commas: not those in brackets or in texts."""
     text = re.sub(r"(^|\s)//.*$", "", text, flags=re.MULTILINE)
     found, depth, start, quoted = [], 0, 0, False
     for index, char in enumerate(text):
@@ -98,7 +98,7 @@ class Field(NamedTuple):
 
 
 def structs(*sources: str) -> dict[str, list[Field]]:
-    """The fields of each struct that have a JSON name or are inlined."""
+    """Return the fields of each struct that have a JSON name or are inlined."""
     found: dict[str, list[Field]] = {}
     for source in sources:
         for name, body in _STRUCT.findall(source):

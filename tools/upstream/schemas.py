@@ -64,7 +64,7 @@ class SchemaFile:
     # -- where things are
 
     def _places(self, path: str) -> list[Raw] | None:
-        """The schema of a path: what stands there itself, then what its `$ref` leads to."""
+        """Return the schema of a path: what stands there itself, then what its `$ref` leads to."""
         found: list[Raw] = [self.root]
         for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
             inner = [_inner(raw, step) for raw in found]
@@ -225,7 +225,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _translated(raw: Raw) -> Raw:
-    """A part of a CRD as our schemas write it, without descriptions and without rules."""
+    """Return a part of a CRD as our schemas write it, without descriptions and without rules."""
     made: Raw = {}
     if raw.get("x-kubernetes-int-or-string"):
         made["type"] = ["integer", "string"]

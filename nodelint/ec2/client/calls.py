@@ -64,7 +64,7 @@ Brought = Mapping[Question, Sequence[Any]]
 
 
 class UnusableAnswer(Exception):
-    """An answer that can be read and is not a fact all the same; says why."""
+    """An answer that can be read but is still no fact; the message says why."""
 
 
 class ApiCall(NamedTuple):

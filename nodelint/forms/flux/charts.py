@@ -27,7 +27,7 @@ HELM_GROUP = "helm.toolkit.fluxcd.io/"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The chart of the repository that a HelmRelease installs."""
+    """Yield the chart of the repository that a HelmRelease installs."""
     chart = text_of(root.find("spec", "chart", "spec", "chart")) if is_helm_release(root) else ""
     if chart:
         yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [])
@@ -73,13 +73,17 @@ def _instead(values: Node, whole: Node) -> Node:
 
 
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
-    """The values that a `valuesFrom` of a HelmRelease names; None if they are encrypted, or not to be found."""
+    """Return the values that a `valuesFrom` of a HelmRelease names.
+
+    None if they are encrypted, or not to be found.
+    """
     tree = RepositoryTree.around(release.source, sources)
     return _find_config_value(reference, release, tree) if tree is not None else None
 
 
 def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
-    """The values that an object of the repository holds for a release: the nearest one; None if two are as near.
+    """Return the values that an object of the repository holds for a release: the nearest one; None if two are as
+    near.
 
     The object is a ConfigMap or a Secret. One that a kustomization generates is read from the file that it names.
     """
@@ -162,7 +166,7 @@ def _value_under(root: Node, key: str) -> Node | None:
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """The values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
+    """Yield the values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
     values = root.find("spec", "values")
     if values is not None and is_helm_release(root) and _chart_folder(root) not in charts:
         yield (

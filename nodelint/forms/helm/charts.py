@@ -41,7 +41,9 @@ def values_of(path: str) -> str | None:
 
 
 def values_place(path: str) -> str | None:
-    """Where the default values for a template would stand, be they there or not; None as for `values_of`."""
+    """Where the default values for a template would stand, be they there or not; None in the same cases as
+    `values_of`.
+    """
     folder = templates_around(path)
     if folder is None:
         return None

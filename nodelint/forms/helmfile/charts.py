@@ -23,7 +23,7 @@ HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.go
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that a helmfile installs.
+    """Yield the charts of the repository that a helmfile installs.
 
     https://helmfile.readthedocs.io/en/latest/#configuration
     """

@@ -47,7 +47,7 @@ def is_patch(path: str) -> bool | None:
 
 
 def patched_in(path: str) -> str | None:
-    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization, beside a file or above it, that names the file as a patch."""
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     for _ in range(_HIGHEST):
@@ -150,7 +150,10 @@ def _read_kustomization(folder: str) -> _Named | None:
 
 @cache
 def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The files and the folders that the kustomization of a folder takes; none if there is no kustomization."""
+    """Return the files and the folders that the kustomization of a folder takes.
+
+    None if there is no kustomization.
+    """
     text = _text(folder)
     if text is None:
         return frozenset(), ()
@@ -177,7 +180,7 @@ def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
 
 
 def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:
-    """The words of a form under some of the top fields, in block or flow style, comments left out."""
+    """Return the words of a form under some of the top fields, in block or flow style, comments left out."""
     import re
 
     found: list[str] = []

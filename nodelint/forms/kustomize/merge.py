@@ -33,7 +33,7 @@ class Merge:
         self.replaced: list[ReplacedList] = []
 
     def apply(self, target: YamlTree, patch: YamlTree) -> YamlTree | None:
-        """The object with the patch, None if it is deleted. Both are used up. Raise `BuildError`."""
+        """Return the object with the patch, None if it is deleted. Both are used up. Raise `BuildError`."""
         return self._merge(target, patch, ())
 
     def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
@@ -78,7 +78,7 @@ class Merge:
         return old
 
     def _clean(self, added: YamlTree, path: tuple[str, ...]) -> YamlTree:
-        """A mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
+        """Return a mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
         for name, field in list(added.fields.items()):
             value: YamlTree | None = field.value
             if value is not None and value.kind == "mapping":

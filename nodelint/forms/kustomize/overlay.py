@@ -268,7 +268,7 @@ class Overlay(OverlayRun):
 
 
 def _drop_null(resource: Resource, field: str) -> YamlTree | None:
-    """The mapping of a field of the metadata; kustomize drops one that is null."""
+    """Return the mapping of a field of the metadata; kustomize drops one that is null."""
     metadata = resource.value.get("metadata")
     found = metadata.get(field) if metadata is not None else None
     if (

@@ -19,7 +19,7 @@ _LARGEST = 16 << 20
 
 
 def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
-    """The overlays that are built, and those that cannot be.
+    """Return the overlays that are built, and those that cannot be.
 
     A patch that meets an object in one of them is not among the `unmatched` of the others.
     """

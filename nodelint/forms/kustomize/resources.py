@@ -263,7 +263,7 @@ def _meets(part: str, labels: dict[str, str], at: Node | None) -> bool:
 
 
 def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
-    """The objects that are, or were, a certain one."""
+    """Return the objects that are, or were, a certain one."""
     return [resource for resource in resources if wanted in resource.ids()]
 
 

@@ -16,7 +16,7 @@ _LARGEST = 16 << 20
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
-    """The absolute paths of the kustomizations that something is built of, or that may take in an object."""
+    """Yield the absolute paths of the kustomizations that something is built of, or that may take in an object."""
     objects = {os.path.abspath(source.path) for source in sources}
     built = {part for built in builds for part in built.parts}
     for path in map(os.path.abspath, folder_files) if sources else ():
@@ -38,7 +38,9 @@ def _says_something(root: Node | None) -> bool:
 
 
 def find_missing_path(source: Source) -> SyntaxProblem | None:
-    """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
+    """Return the first path of a repository that a kustomization names and that is not there: kustomize stops
+    at it.
+    """
     folder = os.path.dirname(os.path.abspath(source.path))
     for root in own_roots(source):
         for field in ("resources", "bases", "components"):

@@ -131,7 +131,10 @@ class Back:
                     yield value.source
 
     def find_object(self, obj: Object) -> Object | None:
-        """The object of the template that one of the result is made of; None if the template has none there."""
+        """Return the object of the template that one of the result is made of.
+
+        None if the template has none there.
+        """
         return object_around(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
@@ -144,7 +147,7 @@ class Back:
         return Span(self.template, code.start, code.end)
 
     def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
-        """The segments of some characters, each with the part of it that is among these."""
+        """Return the segments of some characters, each with the part of it that is among these."""
         first = max(bisect_right(self._starts, start) - 1, 0)
         found: list[tuple[Segment, int, int]] = []
         for n in range(first, len(self._segments)):
@@ -177,13 +180,13 @@ class Back:
         return _FilledPlace(self._span(at), values)
 
     def _codes(self, at: Node | Span) -> list[Code]:
-        """The code of the template that printed some of the result."""
+        """Return the code of the template that printed some of the result."""
         span = span_of(at)
         found = [segment.code for segment, *_ in self._over(span.start, span.end) if segment.code is not None]
         return list(dict.fromkeys(found))
 
     def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
-        """The characters of a named template that came to some of the result; None if others have a part."""
+        """Return the characters of a named template that came to some of the result; None if others have a part."""
         if any(segment.code is None for segment, *_ in over):
             return None
         texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
@@ -193,7 +196,9 @@ class Back:
         return Span(texts[0][0].source, min(starts), max(node.start + end - at for node, at, _, end in texts))
 
     def _span(self, at: Node | Span) -> Span:
-        """The characters of the template, or of a named one that it includes, that came to some of the result."""
+        """Return the characters of the template, or of a named one that it includes, that came to some of the
+        result.
+        """
         span = span_of(at)
         if span.source is not self.result:
             return span
@@ -213,7 +218,10 @@ class Back:
         return Span(self.template, first, max(first, ends[-1] if ends else 0))
 
     def value(self, node: Node) -> Node | None:
-        """The value of the chart that is all of a node of the result; None if the template has a part in it."""
+        """Return the value of the chart that is all of a node of the result.
+
+        None if the template has a part in it.
+        """
         if id(node) not in self._values:
             self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
         return self._values[id(node)]

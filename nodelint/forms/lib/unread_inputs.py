@@ -45,7 +45,7 @@ class UnreadInputs:
         return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
 
     def read(self, path: str) -> Source | None:
-        """A file by its absolute path; None if it cannot be read."""
+        """Return a file by its absolute path; None if it cannot be read."""
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:
@@ -58,7 +58,7 @@ class UnreadInputs:
         return self._texts[path]
 
     def list_named(self, folder: str, name: str) -> Iterator[InputText]:
-        """The files that a path with placeholders may name."""
+        """Yield the files that a path with placeholders may name."""
         pattern = os.path.normpath(PLACEHOLDER.sub("*", name))
         while pattern.startswith(os.path.join(os.pardir, "")):
             folder, pattern = os.path.dirname(folder), pattern[3:]

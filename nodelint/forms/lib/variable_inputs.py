@@ -138,7 +138,9 @@ def _shell_assignment_of(name: str) -> re.Pattern[str]:
 
 
 def _assignment_of(name: str) -> re.Pattern[str]:
-    """A line that gives a variable a value, with the lines below it that belong to it; or a name with a value."""
+    """Return a line that gives a variable a value, with the lines below it that belong to it; or a name with a
+    value.
+    """
     word = rf"[\"']?{re.escape(name)}[\"']?"
     return re.compile(
         rf"(?m)^(?P<indent>[ \t]*)(?:(?:export|ENV|ARG)[ \t]+)?{word}[ \t]*(?::=|\?=|=|:)[^\n]*"

@@ -97,7 +97,7 @@ def find_pool_blocker(
 
 
 def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:
-    """Requirements are held to the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
+    """Requirements are checked against the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
     for line in overlay.requirements:
         for problem in _requirement(line, release):
             refused = problem.consequence == _NEVER_READY

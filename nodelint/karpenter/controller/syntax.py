@@ -1,6 +1,6 @@
 """Small grammars of Kubernetes and Go that more than one check reads.
 
-What every requirement is held to is written without regular expressions, which take longer to compile than a
+What every requirement is checked against is written without regular expressions, which take longer to compile than a
 check of one file has.
 """
 

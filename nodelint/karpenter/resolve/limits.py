@@ -127,7 +127,7 @@ def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str
 
 
 def within(resolution: Resolution) -> TypeSet:
-    """Return the candidates that the limits of the pool do not surely keep out, however empty it is."""
+    """Return the candidates that the limits of the pool do not certainly keep out, however empty it is."""
 
     def work() -> TypeSet:
         left = resolution.candidates

@@ -40,7 +40,7 @@ class PassedOver(NamedTuple):
 
 
 class Excerpt(Source):
-    """Documents of a stream, one behind the other. Places are told as they are in the stream; no fix is written."""
+    """Documents of a stream, one behind the other. Places are those in the stream; no fix is written."""
 
     __slots__ = ("_firsts", "_offsets", "_passed_over")
     whole: ClassVar[bool] = False

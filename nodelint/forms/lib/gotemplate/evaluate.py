@@ -349,13 +349,16 @@ class _Filler(TemplateEvaluator):
 
 
 def _until(block: Block) -> list[tuple[Branch, Code]]:
-    """The branches of a block, each with the code that ends it."""
+    """Return the branches of a block, each with the code that ends it."""
     codes = [branch.code for branch in block.branches[1:]]
     return list(zip(block.branches, [*codes, block.end], strict=True))
 
 
 def _keys(body: str) -> list[tuple[str, str]] | None:
-    """The keys that the outermost lines of a block write, with their indent; None if these are not keys alone."""
+    """Return the keys that the outermost lines of a block write, with their indent.
+
+    None if these are not keys alone.
+    """
     lines = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*(?:#|\{\{)", line)]
     found = [re.match(r"([ ]*)([A-Za-z][\w./-]*):(?=\s|$)", line) for line in lines]
     least = min((len(line) - len(line.lstrip()) for line in lines), default=None)

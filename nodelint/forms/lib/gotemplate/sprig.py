@@ -89,7 +89,7 @@ class _Printed:
         self._starts = list(accumulate((len(text) for text, _ in traced_text.pieces), initial=0))
 
     def make_node(self, node: Node) -> Node:
-        """A node of the text as a template has it."""
+        """Return a node of the text as a template has it."""
         if node.kind == "scalar":
             return self._make_scalar(node)
         made = MadeNode(SourceText("", ""), 0, 0, node.kind, "flow", node.value)

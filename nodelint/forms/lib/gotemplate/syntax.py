@@ -98,7 +98,7 @@ Part = Verbatim | Action | Block | Definition
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template. Raise `BadTemplate` where blocks are not closed or nested beyond measure.
+    """Return the parts of a template. Raise `BadTemplate` where blocks are not closed or nested beyond measure.
 
     They are kept: a template is filled in with each values file.
     """
@@ -175,7 +175,7 @@ class _Parser:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """The word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
+    """Return the word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
     word = re.match(r"\w*", text)
     return (word[0], text[word.end() :].lstrip()) if word is not None else ("", text)
 
@@ -213,7 +213,10 @@ class _Comments:
         self._next: int | None = None
 
     def closed(self, start: int) -> re.Match[str] | None:
-        """The end of the comment that begins at a place; None if none does, or what follows does not close it."""
+        """Return the end of the comment that begins at a place.
+
+        None if none does, or what follows does not close it.
+        """
         if not self._text.startswith("/*", start):
             return None
         if self._next is None or 0 <= self._next < start + 2:

@@ -27,7 +27,7 @@ _COMPARING = frozenset(("has", "mustHas", "mustUniq", "mustWithout", "uniq", "wi
 
 
 def steps_for(name: str, args: Sequence[object]) -> int:
-    """The steps that a function takes. Raise `Unresolved` for a value that holds itself."""
+    """Return the steps that a function takes. Raise `Unresolved` for a value that holds itself."""
     if name in _OF_OUTERMOST or name.removeprefix("must").lower() in _OF_OUTERMOST:
         return 1 + sum(map(_length, args)) // _PER_STEP
     size = sum(map(size_of, args))
