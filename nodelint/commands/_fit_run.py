@@ -267,7 +267,7 @@ def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
-    """Return the workloads that are asked for; ends the run where there is none of that name."""
+    """Return the requested workloads; ends the run where there is none of that name."""
     if wanted is None:
         return tree.workloads
     kind, _, name = wanted.rpartition("/")

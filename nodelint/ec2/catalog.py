@@ -1,7 +1,7 @@
 """Instance types as immutable values, indexed by label.
 
-A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements.
-Columns and sets are built when first asked for.
+A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements. Columns
+and sets are built when first needed.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class Catalog:
         return types
 
     def remembered(self, name: object, make: Callable[[], _T]) -> _T:
-        """Return what `make` makes of this catalogue, made when first asked for; a name stands for one thing.
+        """Return what `make` makes of this catalogue, made when first needed; a name stands for one thing.
 
         Of what is asked for each set of types, the notes are dropped when they are many: it can be made again.
         """

@@ -36,7 +36,7 @@ class CatalogPrices:
         """On-demand price in USD per hour; None if none is known.
 
         A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a Chinese
-        region has none, for those are not in USD.
+        region has none, because those are not in USD.
         """
         position = self._written.positions.get(name)
         return None if position is None else self.column(region)[position]

@@ -48,15 +48,13 @@ class Discovery:
     `stdin` is what standard input brought, where it was asked for, `stdin_path` how its text is named. `stating` are
     files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
-    manifests and were not opened.
-    `late` counts the files that were not opened before the deadline.
-    `named` are the files that were asked for by their paths, `values` those of --values, in their order.
-    `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
-    `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
-    those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others than Karpenter,
-    `installing` of those that may install a chart with values, `applying` of those that may change what a folder
-    makes: all told by single words.
+    manifests and were not opened. `late` counts the files that were not opened before the deadline. `named` are the
+    files that were asked for by their paths, `values` those of --values, in their order. `folders` are the requested
+    ones, `hidden` the hidden ones in them, which are passed over. `also` is a pattern of what is read although the
+    word is not in it. `workloads` are the paths of files that may make pods, `contents` what some of these hold,
+    `buffers` the paths of those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others
+    than Karpenter, `installing` of those that may install a chart with values, `applying` of those that may change
+    what a folder makes: all told by single words.
     """
 
     def __init__(self) -> None:

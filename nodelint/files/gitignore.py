@@ -48,7 +48,9 @@ class _Pattern(NamedTuple):
 
 
 class _Level:
-    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or nothing."""
+    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or
+    nothing.
+    """
 
     def __init__(self, base: str, patterns: Iterable[_Pattern]) -> None:
         self._base = len(base)

@@ -17,7 +17,7 @@ from nodelint.model.messages import short
 
 
 def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
-    """Return the tolerations that may be added: any where a pod has a runtime class, for that is written
+    """Return the tolerations that may be added: any where a pod has a runtime class, because that is written
     elsewhere.
     """
     if pod.runtime_class is not None:

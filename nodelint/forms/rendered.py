@@ -201,8 +201,7 @@ def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
-    """Yield the files that were asked for and are not among the sources, in which a value of what is built is
-    written.
+    """Yield the requested files that are not among the sources, in which a value of what is built is written.
 
     They are the very sources of these values, so that a fix may be theirs.
     """

@@ -288,7 +288,9 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """Return the paths of the files that stand for their folders: those asked for, and those beside named files."""
+    """Return the paths of the files that stand for their folders: the requested ones, and those beside named
+    files.
+    """
     names = TABLE.names
     # Asked of each file of the run, and most end in another way.
     ending = [path for path in found.seen if path.endswith(names)]

@@ -55,7 +55,7 @@ def _once(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
-    """What was read and is not known as a whole."""
+    """Yield the gaps of what was read and is not known as a whole."""
     yield from inventory.gaps
     yield from (gap for built in inventory.built for gap in built.problems)
     yield from _list_values_objects(inventory)

@@ -145,7 +145,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
 
 
 def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
-    """The hidden folders with objects, each by itself, for it is read where it is named."""
+    """The hidden folders with objects, each by itself, because it is read where it is named."""
     looked = 0
     for top in found.hidden:
         counts: dict[str, int] = {}

@@ -32,7 +32,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
 def find_unread_inputs(
     found: Discovery, builds: Sequence[Built], folder_files: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files that were asked for and that nothing can be built of: `path:line`, and why.
+    """Yield the requested files that nothing can be built of: `path:line`, and why.
 
     A file that holds an object is left out where a finding says that it cannot be read. `named` are the folders of
     overlays of which it is said already that they are not built.

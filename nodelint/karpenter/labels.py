@@ -1,8 +1,8 @@
 """Which label keys and values there are for a release, and which of them a slip was meant to be.
 
-Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`.
-A nearest match is only given where nothing else is as near: names of families and numbers are too dense
-for guesses (`c7id` is one letter away from six families), words such as `on_demand` are not.
+Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`. A
+nearest match is only given where nothing else is as near: names of families and numbers are too dense for guesses
+(`c7id` is one letter away from six families), words such as `on_demand` are not.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ class _Environment:
             made.reported.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
-        """What is found where all that is not known is there in one way, by what tells findings apart."""
+        """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
         texts = [built.texts[min(number, len(built.readings))] for built in self._built]
         built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
         built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
@@ -321,7 +321,10 @@ class _Environment:
         return result._replace(object=find_written_object(result.object, built, result.finding.at))
 
     def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
-        """Return a finding about what is built as one about the files; None if none of those asked for has a part."""
+        """Return a finding about what is built as one about the files.
+
+        None if none of the requested ones has a part.
+        """
         finding = result.finding
         origin = built.find_origin(finding.at)
         if origin is None:

@@ -20,7 +20,7 @@ def apply_suppressions(
     reporting: Set[str],
     context: Context,
 ) -> list[Result]:
-    """Return the results that no comment silences, and those about comments; `reporting` are the rules asked for."""
+    """Return the results that no comment silences, and those about comments; `reporting` are the requested rules."""
     about_comments = [rule for rule in running if rule.on is Suppression]
     if not results and not about_comments:
         return []

@@ -29,7 +29,7 @@ _VAGUE = 24
 def actions(
     view: View, buffer: Buffer, start: int, end: int, only: Sequence[str] | None, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """Yield what can be done between two offsets, of the kinds asked for (None: all).
+    """Yield what can be done between two offsets, of the requested kinds (None: all).
 
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
@@ -67,7 +67,7 @@ def actions(
 
 
 def _is_requested_kind(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind is one of those asked for, or below one."""
+    """Whether a kind is one of the requested ones, or below one."""
     return only is None or any(
         kind == requested or kind.startswith(f"{requested}.") or not requested for requested in only
     )

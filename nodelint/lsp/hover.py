@@ -74,7 +74,7 @@ _NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
 
 
 def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """What is said of the first value behind a name that an object is built with: the name of a local, say."""
+    """Return the note about the first value behind a name, such as a local, that an object is built with."""
     text = buffer.source.text
     match = _NAMED.match(text, text.rfind("\n", 0, offset) + 1)
     if match is None or offset > match.start(1):

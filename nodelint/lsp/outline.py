@@ -260,7 +260,9 @@ def _in_flow(
 
 
 def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
-    """What of a flow collection is open at `stop`, where it ended (if nothing is open), and where a word began."""
+    """Return the brackets of a flow collection that are open at `stop`, where it ended (if nothing is open), and
+    where a word began.
+    """
     brackets: list[_Bracket] = []
     at = word = start
     while at < stop:

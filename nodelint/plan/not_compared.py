@@ -82,7 +82,7 @@ def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
-    """Yield what limits leave out of either side; `changed` where any file differs, for what is left out may
+    """Yield what limits leave out of either side; `changed` where any file differs, because what is left out may
     differ.
     """
     gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Read(NamedTuple):
     """What was read of a side: the files, those read for context, and what the clusters get of them.
 
-    `paths` are those that were asked for. Paths are compared from `root` on; `above` is the top of the repository
-    whose revision stands in that folder.
+    `paths` are the requested ones. Paths are compared from `root` on; `above` is the top of the repository whose
+    revision stands in that folder.
     """
 
     found: Discovery

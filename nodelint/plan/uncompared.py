@@ -78,7 +78,7 @@ def is_known(obj: Object) -> bool:
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
-    """Return the template code inside of an object, in the order of the text; if asked for, all that it is made by.
+    """Return the template code inside of an object, in the order of the text; if requested, all that it is made by.
 
     Code above an object may set what its values are, also above the line that begins its document, and code behind
     its last key is the value of that.

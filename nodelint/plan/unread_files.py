@@ -152,7 +152,7 @@ class _Side:
         return find_fault(self._whole(path), data)[1] is not None
 
     def _list_gaps(self, path: str) -> Sequence[SyntaxProblem]:
-        """What is not read of a file that nothing is built of."""
+        """Return the problems and skipped regions of a file; nothing if a rendered text replaces the file."""
         source = self._sources.get(path)
         return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()
 

@@ -128,7 +128,7 @@ def _may_matter(kind: str, field: str) -> bool:
 
 
 def _excerpt_of(field: Gap) -> str:
-    """What is written in the place of a value that is not known; empty if no value stands there."""
+    """Return the text that stands for a value that is not known; empty if no value stands there."""
     if field.reason in (_UNCLAIMED, _GAINS, _CONDITIONAL, _REPEATED, CHART_ELSEWHERE):
         return ""
     at = field.at

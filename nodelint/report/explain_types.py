@@ -115,7 +115,7 @@ def rare_types(catalog: Catalog) -> TypeSet:
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
-    """Yield the types that can be launched, the cheapest first: so many of them, or all with what pods can use."""
+    """Yield the types that can be launched, the cheapest first: at most that many, or all with what pods can use."""
     catalog = resolution.catalog
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return

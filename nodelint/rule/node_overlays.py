@@ -40,7 +40,7 @@ class OverlayGroup(NamedTuple):
 
 
 class RunOverlays:
-    """The overlays of a run, each with those of its cluster; worked out when first asked for.
+    """The overlays of a run, each with those of its cluster; worked out when first needed.
 
     `is_refused` tells those that the API server or the controller does not take.
     """

@@ -89,7 +89,7 @@ class LogGroup(NamedTuple):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that look for it in the manifests; none if it passes, for they are not to blame."""
+        """The rules that look for it in the manifests; none if it passes, because they are not to blame."""
         return self.cause.rules if self.cause and self.verdict != "passes" else ()
 
 

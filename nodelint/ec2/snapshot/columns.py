@@ -58,7 +58,7 @@ class RowColumns:
 class TextColumns:
     """The same of columns that are one text each, and the rows that they make.
 
-    A column is taken apart when it is asked for: that spares a run most of what reading every row takes.
+    A column is taken apart when it is needed: that spares a run most of what reading every row takes.
     """
 
     def __init__(self, written: dict[str, Any]) -> None:

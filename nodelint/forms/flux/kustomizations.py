@@ -73,9 +73,7 @@ class FluxKustomization(NamedTuple):
 
 
 def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the files with ConfigMaps whose variables Kustomizations fill in; `seen` are all files that were asked
-    for.
-    """
+    """Return the files with ConfigMaps whose variables Kustomizations fill in; `seen` are all requested files."""
     have = {os.path.abspath(source.path) for source in sources}
     names = {
         name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
@@ -150,7 +148,7 @@ def _list_fields(root: Node) -> dict[str, Node]:
 def _describe_unfilled(
     kustomization: FluxKustomization, reason: str = "what its variables make of it is no YAML"
 ) -> Gap:
-    """What is said where the objects of a folder are not known with the variables in them."""
+    """Return the gap of a Kustomization whose objects are not known with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
     return Gap(at, "overlay", reason, subject=kustomization.folder)
 

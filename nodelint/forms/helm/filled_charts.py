@@ -120,7 +120,7 @@ def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Bui
 def _fill_all(
     templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
 ) -> Iterator[tuple[Back, ...]]:
-    """Yield what the templates of a chart come to that have some of the values; all of them if asked for, and one
+    """Yield what the templates of a chart come to that have some of the values; all of them if requested, and one
     has.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
@@ -193,7 +193,7 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
 
 
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the values files of charts with a template among the sources; `seen` are those that were asked for."""
+    """Return the values files of charts with a template among the sources; `seen` are the requested ones."""
     have = {os.path.abspath(source.path) for source in sources}
     found = []
     charts: set[str] = set()
@@ -232,9 +232,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     """Return the values files in other folders of charts with a template among the sources, which do not name
     Karpenter.
 
-    `seen` are all files that were asked for. All keys of one that is taken are keys of one such chart's own values,
-    and not of those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough:
-    `overrides` says what is wrong with the others.
+    `seen` are all requested files. All keys of one that is taken are keys of one such chart's own values, and not of
+    those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough: `overrides`
+    says what is wrong with the others.
     """
     charts = [keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))]
     if not charts:

@@ -24,7 +24,7 @@ def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> 
     """Return the templates that include what a named template among the sources makes, and are no sources by
     themselves.
 
-    `seen` are the files that were asked for. A template that includes one which includes another counts too.
+    `seen` are the requested files. A template that includes one which includes another counts too.
     """
     named = {chart: names for chart, names in _list_definitions(sources).items() if names}
     if not named:

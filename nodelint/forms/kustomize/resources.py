@@ -105,7 +105,7 @@ class Resource:
         return self._ids
 
     def forget_ids(self) -> None:
-        """Read the ids again when they are asked for next."""
+        """Read the ids again when they are needed next."""
         self._ids = None
 
     def keep_id(self) -> None:

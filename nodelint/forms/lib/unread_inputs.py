@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 class UnreadInputs:
-    """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests.
+    """The files of one side, read when they are needed; `paths` are those of all that may hold manifests.
 
     `taken` are the absolute paths of files with which something is built, or that another form has named.
     `values_files` are the values files that other forms hand to the chart that is asked about: only what its

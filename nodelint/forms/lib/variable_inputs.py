@@ -78,7 +78,7 @@ def _is_program(path: str) -> bool:
 
 
 class VariableInputs:
-    """Finds what variables are given in the files below a folder; these are read when first asked for."""
+    """Finds what variables are given in the files below a folder; these are read when first needed."""
 
     def __init__(self, root: str) -> None:
         self._root = root or os.curdir

@@ -333,8 +333,8 @@ def _collections_in(value: Node) -> Iterator[Node]:
 def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
     """Return what `each` or `count` is for each instance of a block.
 
-    A block that may have any number of instances has one, of which nothing is known: also one that has none now, for
-    it is there to be switched on.
+    A block that may have any number of instances has one, of which nothing is known: also one that has none now,
+    because it is there to be switched on.
     """
     over, count = outer.get("for_each"), outer.get("count")
     if over is not None:

@@ -23,7 +23,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], paths: Itera
     """Yield the absolute paths of the files of modules that objects stand in, or are built of, and of units that call
     them.
 
-    `paths` are those of all files that were asked for.
+    `paths` are those of all requested files.
     """
     modules: set[str] = set()
     parts = [source.path for source in sources if source.path.endswith((*FILES, *TERRAFORM.templates))]
