@@ -367,7 +367,7 @@ class Walk(WalkState):
     # -- what the schema says nothing of
 
     def _unread(self, node: Node, name: str, shape: SchemaNode, value: dict[str, Any]) -> None:
-        """Put what no schema looks into beside the fields of a value, unless the API server drops it first."""
+        """Put what no schema looks into next to the fields of a value, unless the API server drops it first."""
         if not self.loose or shape.preserve or not shape.type:
             value[name] = self._anything(node)
 

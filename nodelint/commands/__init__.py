@@ -1,4 +1,4 @@
-"""Code that the commands share. Each is a module beside this one, named as the command is and imported when it is
+"""Code that the commands share. Each is a module next to this one, named as the command is and imported when it is
 called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:

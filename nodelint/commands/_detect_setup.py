@@ -123,7 +123,7 @@ def _is_template_of(row: FormRow, path: str) -> bool:
 
 
 def _above(path: str, top: str, names: tuple[str, ...]) -> bool:
-    """Whether a file of one of the names stands beside a path or above it, up to a folder."""
+    """Whether a file of one of the names stands next to a path or above it, up to a folder."""
     folder, highest = os.path.dirname(os.path.abspath(path)), os.path.abspath(top)
     while True:
         if any(os.path.isfile(os.path.join(folder, name)) for name in names):

@@ -143,7 +143,7 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
-    """Return which DaemonSets take no room beside any pod."""
+    """Return which DaemonSets take no room next to any pod."""
     from nodelint.model.messages import counted, list_first
 
     shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)

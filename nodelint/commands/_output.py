@@ -127,7 +127,7 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
 
 
 class OutputOptions(NamedTuple):
-    """What the text of a run says beside its report."""
+    """What the text of a run says besides its report."""
 
     karpenter_named: bool = True
     writing: bool = False
@@ -190,7 +190,7 @@ def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
 def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
     """Return a report as a file holds it, ending in a line break.
 
-    What is shown beside the lines of a repository names files as the repository does; people and scripts get the
+    What is shown next to the lines of a repository names files as the repository does; people and scripts get the
     paths that they can open from where they are.
     """
     if form in ("text", "concise"):

@@ -1,4 +1,4 @@
-"""Which releases an object is judged for: those that the user names, or the files beside it state, or the newest."""
+"""Which releases an object is judged for: those that the user names, or the files next to it state, or the newest."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(DATA)
 
 
 def shipped(folder: str) -> str:
-    """Return the path of `rules`, `schemas` or `docs/rules`: inside the package in a wheel, beside it in a
+    """Return the path of `rules`, `schemas` or `docs/rules`: inside the package in a wheel, next to it in a
     checkout.
     """
     inside = os.path.join(_PACKAGE, folder)

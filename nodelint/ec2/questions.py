@@ -37,7 +37,7 @@ EVERYWHERE = (Question("instance-types"), Question("offerings"))
 def image_question(term: SelectorTerm) -> Question | None:
     """Return what an AMI term other than an alias or a parameter asks; None if it asks nothing that is known.
 
-    An id stands alone, whatever is beside it. Names and tag values are EC2's filter patterns.
+    An id stands alone, whatever is next to it. Names and tag values are EC2's filter patterns.
     """
     if isinstance(term.id, str) and term.id:
         return id_question(term.id)
@@ -413,7 +413,7 @@ def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
 
 
 def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
-    """Yield what the release asks for a class beside its network and images."""
+    """Yield what the release asks for a class besides its network and images."""
     if behaves("reservation-terms", release):
         yield from reservation_questions(node_class, release)
     group = placement_question(node_class) if behaves("checks-placement-group", release) else None

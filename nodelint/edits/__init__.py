@@ -341,7 +341,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
 
 
 def _among_others(document: Document) -> bool:
-    """Whether a heredoc holds documents beside this one."""
+    """Whether a heredoc holds documents next to this one."""
     assert document.root is not None
     text = document.root.source.text
     if re.match(r"[ \t]*---", text[document.start : document.root.start]):

@@ -39,7 +39,7 @@ class Daemons:
         self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
 
     def beside(self, workload: Workload | None, pool: EmptyPool) -> list[Daemon]:
-        """Return the daemons on a pool's nodes, beside a pod of a workload where one is named: never the workload
+        """Return the daemons on a pool's nodes, next to a pod of a workload where one is named: never the workload
         itself.
         """
         found = self._of_pool.get(id(pool))

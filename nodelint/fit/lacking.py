@@ -40,7 +40,7 @@ class Explanation(NamedTuple):
 
 
 def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> Explanation | None:
-    """Return which resource none of some types has enough of, beside the daemons that run on them."""
+    """Return which resource none of some types has enough of, besides the daemons that run on them."""
     parts = [(group, types & group.types) for group in groups if group.port_taken_from(pod) is None]
     parts = [(group, left) for group, left in parts if left]
     if not parts:

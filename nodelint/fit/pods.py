@@ -340,7 +340,7 @@ def sum_containers(
 ) -> dict[str, int]:
     """Return what the containers of a pod request together; of an init container it is given whether it is a sidecar.
 
-    Init containers run one by one before the others, beside the sidecars that were started before them.
+    Init containers run one by one before the others, together with the sidecars that were started before them.
     """
     total: dict[str, int] = {}
     for requests in containers:

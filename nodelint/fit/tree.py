@@ -245,7 +245,7 @@ class Tree:
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
-        """Return a reason why a pool beside those of the run may accept the pod. None if none may."""
+        """Return a reason why a pool besides those of the run may accept the pod. None if none may."""
 
         def takes(pool: EmptyPool) -> bool:
             sure_pod = self._overlay_resources.without_unsure(pod, pool)

@@ -156,7 +156,7 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
 
 
 def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> PoolVerdict:
-    """Whether a daemon runs on some type that the pool can launch, beside the other daemons of that type.
+    """Whether a daemon runs on some type that the pool can launch, together with the other daemons of that type.
 
     Karpenter launches nothing for it: minValues, preferences and soft taints do not count.
     """

@@ -191,7 +191,7 @@ class Form(Protocol):
     # -- what is not known
 
     def note_gaps(self, sources: Sequence[Source]) -> None:
-        """Note what the form leaves out (`text.limits`), beside what it noted when it rendered."""
+        """Note what the form leaves out (`text.limits`), besides what it noted when it rendered."""
 
     def find_given_values(self, root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
         """Values that an object gives to charts that are not among these, each with the name of the chart."""

@@ -73,7 +73,7 @@ class Built(NamedTuple):
 
     `parts` are the files that were read for it, `replaces` those whose own objects it stands for. Both are absolute
     paths. `cluster` is the folder of the overlay, chart or root module: objects of different clusters do not see each
-    other. `label` is what it is built with beside its folder, where that is not plain: `values-prod.yaml`.
+    other. `label` is what it is built with besides its folder, where that is not plain: `values-prod.yaml`.
 
     `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
     only what these values themselves do is a finding. `given` are the files that make it differ from another object

@@ -215,7 +215,7 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
 
 
 def read_beside(found: Discovery) -> None:
-    """Read what forms have to know beside the files that name Karpenter; it becomes sources of what was found."""
+    """Read what forms have to know besides the files that name Karpenter; it becomes sources of what was found."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
@@ -288,7 +288,7 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """Return the paths of the files that stand for their folders: the requested ones, and those beside named
+    """Return the paths of the files that stand for their folders: the requested ones, and those next to named
     files.
     """
     names = TABLE.names

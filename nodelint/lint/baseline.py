@@ -1,4 +1,4 @@
-"""The findings that a repository has agreed to live with for now, as a file beside it.
+"""The findings that a repository has agreed to live with for now, as a file next to it.
 
 One finding stands on one line, sorted, so that a change of the file reads as what came and what went.
 `schemas/baseline.schema.json` describes it.

@@ -61,8 +61,8 @@ _MOST_DROPPED = 4_000_000
 def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | None = None) -> Report:
     """The report with those fixes alone that `fix` would apply; the other findings say why not.
 
-    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
-    tried without the unsafe ones and then with them, as the user may ask for both.
+    A fix that breaks the file only together with others comes in a later round, when these have been made. Safe fixes
+    are tried without the unsafe ones and then with them, as the user may ask for both.
     """
     if RUN.is_over():
         late = (_drop_refused_fix(result, RUN.late_reason if result.fixable else None) for result in report.results)

@@ -246,7 +246,7 @@ class Trials:
         return list(filter(reads, found))
 
     def _plain(self, inventory: Inventory) -> Iterator[Source]:
-        """Files whose code is judged beside what is built of them: templates of charts."""
+        """Files whose code is judged in addition to what is rendered from them: templates of charts."""
         yield from (source for source in inventory.files if source.masked)
 
 

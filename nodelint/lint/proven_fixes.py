@@ -110,8 +110,8 @@ class Prover:
         return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """Return the objects for which fixes that hold by themselves do not do so beside each other, once all are
-        made.
+        """Return the objects for which fixes that hold by themselves do not do so together with each other, once all
+        are made.
         """
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
@@ -237,7 +237,7 @@ class _Run:
         return ()
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
-        """Note of safe fixes that do not hold beside the others what there is then."""
+        """Note of safe fixes that do not hold together with the others what there is then."""
         if RUN.is_over() or len(offers) < 2:
             return
         if not self._can_try():

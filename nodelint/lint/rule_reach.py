@@ -1,4 +1,4 @@
-"""What rules look at beside an object's fields: other objects, and words in its name."""
+"""What rules look at besides an object's fields: other objects, and words in its name."""
 
 from __future__ import annotations
 

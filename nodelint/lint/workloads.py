@@ -90,8 +90,8 @@ def find_repository_around(
 
 
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
-    """Yield the keys of taints that stand beside tolerations in files of which not each document is an object that is
-    read.
+    """Yield the keys of taints that stand next to tolerations in files of which not each document is an object that
+    is read.
 
     Values of charts, templates, scripts, other kinds of objects: what tolerates a taint may be among them.
     """

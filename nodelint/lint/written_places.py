@@ -39,10 +39,10 @@ def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
 
 
 def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
-    """Yield the values of the files that an object is built with, beside what a finding shows, where it shows none of
-    them.
+    """Yield the values of the files that an object is built with, besides what a finding shows, where it shows none
+    of them.
 
-    What is wrong with a key that the template writes may be the value beside it.
+    What is wrong with a key that the template writes may be the value next to it.
     """
     files = {id(file) for file in built.given}
     if not files or any(id(place.source) in files for place in places):

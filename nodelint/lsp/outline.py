@@ -23,11 +23,10 @@ Place = Literal["key", "value", "open"]
 class Spot(NamedTuple):
     """A place in an object of Karpenter's that something can be written at.
 
-    `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is
-    written its key is the last. `place` is `open` where it is not known yet whether a key or a value is
-    begun. `start` to `end` is what a completion would replace. `around` is the text of the mapping that
-    holds the last key of the path, less what is being written, and `present` are the keys beside which one
-    would be written.
+    `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is written its key
+    is the last. `place` is `open` where it is not known yet whether a key or a value is begun. `start` to `end` is
+    what a completion would replace. `around` is the text of the mapping that holds the last key of the path, less
+    what is being written, and `present` are the keys together with which one would be written.
     """
 
     kind: str

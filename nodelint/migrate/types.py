@@ -28,7 +28,7 @@ class PoolTypes(NamedTuple):
 
     @property
     def gained(self) -> list[str]:
-        """The types that the pool can launch beside those before."""
+        """The types that the pool can launch besides those before."""
         return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
 
     @property

@@ -188,7 +188,7 @@ class Finding(NamedTuple):
     finding differs. `edits` are applied all or none; a finding without edits has no fix. `also` names the other
     places that play a part. `covers` lists further nodes that this finding is about: rules that it supersedes report
     nothing about them, and it reports nothing about theirs. `note` is a consequence: what happens if it stays so.
-    `help` is what to do, in words, beside the fix or where no edit can do it (an upgrade, a choice). Both start in
+    `help` is what to do, in words, besides the fix or where no edit can do it (an upgrade, a choice). Both start in
     lower case and have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that
     it is information which the strict profile shows, and no other, although the rule runs in others. `once` says that
     one line of a run is enough for all findings of the rule that say the same of other values, or that bear the same
@@ -275,5 +275,5 @@ def find_object_place(obj: Object) -> tuple[str, int]:
 
 
 def label_of(source: SourceText) -> str:
-    """Return what a text is built with beside its folder, where that is not plain; else empty."""
+    """Return what a text is built with besides its folder, where that is not plain; else empty."""
     return "" if source.built is None else str(source.built.label)

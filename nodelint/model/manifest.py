@@ -228,7 +228,7 @@ class NodePool(Object):
         """Return the node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
         The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from where
-        it belongs is no finding beside that.
+        it belongs is no finding besides that.
         """
         found = self.node.find(*path)
         if found is not None:

@@ -46,7 +46,7 @@ def moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
     """Return the pinned alias that takes the place of another of its family: its images differ, whatever else is
     unknown.
 
-    Nothing if other terms stand beside them, or `latest` may be the very version.
+    Nothing if other terms stand next to them, or `latest` may be the very version.
     """
     before, after = _pinned_aliases(old), _pinned_aliases(new)
     if (

@@ -154,7 +154,7 @@ def _own_options(
     named: tuple[bool, bool],
     lines: StatedLines,
 ) -> PlanOptions:
-    """Return the options with the releases that the files beside an object state; of several the newest.
+    """Return the options with the releases that the files next to an object state; of several the newest.
 
     `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
     """

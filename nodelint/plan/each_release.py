@@ -1,4 +1,4 @@
-"""Both sides of a change compared, each pool and class for the releases that the files beside it state."""
+"""Both sides of a change compared, each pool and class for the releases that the files next to it state."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _class_name(obj: Object) -> object:
 
 
 def _own_options(options: PlanOptions, target: Target, old: Object | None, new: Object | None) -> PlanOptions:
-    """Return the options with the releases that the files beside an object state; of several the newest."""
+    """Return the options with the releases that the files next to an object state; of several the newest."""
     for obj in (new, old):
         chosen = target.choose(obj) if target.choose is not None and obj is not None else ""
         if not isinstance(chosen, str) and chosen:

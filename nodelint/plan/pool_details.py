@@ -1,4 +1,4 @@
-"""What a plan says of a pool beside the verdict: what acts at once, how fast nodes go, each node that runs."""
+"""What a plan says of a pool besides the verdict: what acts at once, how fast nodes go, each node that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value before and after a change, as it is shown beside its field."""
+"""A value before and after a change, as it is shown next to its field."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Stated:
         """Return the evidence for what a file holds, one piece for each release; several where they disagree.
 
         The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether it lies
-        in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        in that very folder, and not next to the object's. `least` leaves out what is about older releases of
         Karpenter, for objects that none of them serves.
         """
         if path == "-":
@@ -124,7 +124,7 @@ class Stated:
         """Return what states a release for what a file holds that cannot be worked out, if that counts there.
 
         It counts where nothing else states a release but a README, and where it is nearer than all that does. A
-        variable may have its value from what lies above, so that it does not count beside a release that is known.
+        variable may have its value from what lies above, so that it does not count if another release is known.
         """
         known = [evidence for evidence in chosen if evidence.weight != FOR_READERS]
         folders = folders_of(path)
@@ -140,7 +140,7 @@ class Stated:
         """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
         `karpenter` is the evidence that decides there, None if something else does. Another root with a Karpenter of
-        its own states the version of another cluster; so does one beside that root, where the root states its own.
+        its own states the version of another cluster; so does one next to that root, where the root states its own.
         """
         installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
         if path == "-" or not installed:

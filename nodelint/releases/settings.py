@@ -116,7 +116,7 @@ class StatedSettings:
 
     @cached_property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files of the run and beside them, once for all that is judged."""
+        """The blocks of Terraform in the files of the run and next to them, once for all that is judged."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         return TerraformBlocks(self.files)

@@ -1,7 +1,7 @@
-"""Findings as GitLab's Code Quality report, which a merge request shows beside the lines and as what is new.
+"""Findings as GitLab's Code Quality report, which a merge request shows next to the lines and as what is new.
 
-https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped
-has no place in it; the text report says it.
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped has no
+place in it; the text report says it.
 """
 
 from __future__ import annotations

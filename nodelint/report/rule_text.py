@@ -100,7 +100,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
 
 
 def remarks(rule: Rule) -> str:
-    """Return what the list says of a rule beside its sentence, as one text to search in."""
+    """Return what the list says of a rule besides its sentence, as one text to search in."""
     fix = f"{rule.fix} fix" if rule.fix else ""
     more = "reports more with facts from AWS" if rule.may_need else ""
     needs = "needs facts from AWS" if rule.needs else more

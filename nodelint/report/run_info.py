@@ -44,12 +44,12 @@ class Basis(NamedTuple):
 class Run(NamedTuple):
     """What a report does not say of the run that made it.
 
-    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
-    `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
-    working folder); where a tool shows findings beside the lines of a repository, it must be the repository's.
-    `older` is what an older release would find, `unread` what holds objects and was not read.
-    `repository` is the path of the repository that the run is a part of, if workloads in the rest of it were not
-    compared with the pools. `time` and `commit` are those of a run whose report is kept; else empty.
+    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason, `applied` and
+    `refused` what became of fixes. `root` is the folder that paths are seen from (default: the working folder); where
+    a tool shows findings next to the lines of a repository, it must be the repository's. `older` is what an older
+    release would find, `unread` what holds objects and was not read. `repository` is the path of the repository that
+    the run is a part of, if workloads in the rest of it were not compared with the pools. `time` and `commit` are
+    those of a run whose report is kept; else empty.
     """
 
     files: int

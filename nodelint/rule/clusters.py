@@ -1,4 +1,4 @@
-"""Which NodePools of a run stand beside each other in one cluster, as far as their places tell."""
+"""Which NodePools of a run are in the same cluster, as far as their places tell."""
 
 from __future__ import annotations
 

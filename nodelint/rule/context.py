@@ -1,4 +1,4 @@
-"""What a rule may ask beside its object, each worked out when it is first asked for."""
+"""What a rule may ask besides its object, each worked out when it is first asked for."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _OLD_TYPES = 60
 
 
 class Context(ObjectRelations):
-    """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
+    """What a rule may ask besides the object that it looks at: releases, facts, and the other objects.
 
     `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
     `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
-    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about
-    a file as a whole; none for others.
-    `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
-    `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
+    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about a
+    file as a whole; none for others. `rule_names` are those of all rules, `former_names` gives today's name of a rule
+    by each that it had before. `strict` says whether findings for the strict profile are of any use to the run: a
+    rule may leave them out else.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Context(ObjectRelations):
 
     @cached_property
     def run_files(self) -> RunFiles:
-        """What a rule about a file may ask of the other files of the run, and of those beside them."""
+        """What a rule about a file may ask of the other files of the run, and of those next to them."""
         from nodelint.rule.run_files import RunFiles
 
         return RunFiles(self, self._target.stated)

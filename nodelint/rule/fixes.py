@@ -206,10 +206,10 @@ def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
 def move_alias(
     node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest", any_script: bool = False
 ) -> list[Edit]:
-    """Another alias in a class that has one, with the amiFamily that stands beside it.
+    """Another alias in a class that has one, with the amiFamily that stands next to it.
 
-    NotEditable where the class's own user data or volumes were written for the old family; with `any_script`
-    user data may stay in which nothing is known to be wrong under the new one.
+    NotEditable where the class's own user data or volumes were written for the old family; with `any_script` user
+    data may stay in which nothing is known to be wrong under the new one.
     """
     from nodelint.edits import NotEditable, set_value
 
@@ -239,7 +239,7 @@ def move_alias(
 
 
 def _comments_about(nodes: Sequence[Node], old: str, new: str) -> list[Edit]:
-    """Return the edits to comments beside some values, and right above, that name one family, so that they name
+    """Return the edits to comments next to some values, and right above, that name one family, so that they name
     another.
     """
     if old not in alias_families() or nodes[0].style == "hcl":

@@ -135,7 +135,7 @@ class ObjectRelations(ABC):
         return self._pools_of.get(id(node_class), [])
 
     def chart_pair(self, node_class: EC2NodeClass) -> list[NodePool]:
-        """Return the one NodePool that stands beside a class in the values of a chart; empty for all others."""
+        """Return the one NodePool that stands next to a class in the values of a chart; empty for all others."""
         holder = node_class.node.parent
         if not node_class.of_values or holder is None or holder.kind != "mapping":
             return []

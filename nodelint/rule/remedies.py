@@ -167,7 +167,7 @@ _HIGH = "imageGCHighThresholdPercent"
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """Yield what subnets or security groups a class may be meant to select, by what is written beside it."""
+    """Yield what subnets or security groups a class may be meant to select, by what is written next to it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -239,7 +239,7 @@ def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
 
 
 def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """Yield what role the nodes of a class may be meant to have, by what is written beside it."""
+    """Yield what role the nodes of a class may be meant to have, by what is written next to it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return

@@ -270,7 +270,7 @@ _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|blo
 def alternatives(text: str, starts: list[int]) -> list[int]:
     """Return which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
 
-    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never beside them.
+    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never next to them.
     """
     found: list[int] = []
     tokens = re.compile(_BRANCHING).finditer(text, starts[0], starts[-1])

@@ -29,7 +29,7 @@ def nodes_of(source: Source) -> list[Node]:
 
 
 def _read_passed_over(source: Source) -> None:
-    """Read the documents of a source that lack the word karpenter, beside one that has it."""
+    """Read the documents of a source that lack the word karpenter, next to one that has it."""
     for document in source.documents:
         if document.root is not None or document.host is not None:
             continue

@@ -63,9 +63,9 @@ class LogLine(NamedTuple):
     """One line that the controller wrote.
 
     `number` counts the log's lines from 1; `time` is in seconds since 1970, None if the line has none; `fields` is
-    everything that was logged beside the message; `stream` separates the lines of several pods apart, as far as their
-    prefixes do. What was not read from a log (`source`) is an event or condition of an object, or a bare message:
-    `times` says how often, since `since`.
+    everything that was logged besides the message; `stream` separates the lines of several pods apart, as far as
+    their prefixes do. What was not read from a log (`source`) is an event or condition of an object, or a bare
+    message: `times` says how often, since `since`.
     """
 
     number: int

@@ -45,7 +45,7 @@ _UNSAID = (
 
 
 class Known(NamedTuple):
-    """What a run knows beside the dump: releases, settings, facts, and what was asked of the cluster."""
+    """What a run knows besides the dump: releases, settings, facts, and what was asked of the cluster."""
 
     now: datetime
     release: Version

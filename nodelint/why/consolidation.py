@@ -25,7 +25,7 @@ _GATE = "settings.featureGates.spotToSpotConsolidation"
 
 
 class Facts(NamedTuple):
-    """What a run knows beside the dump. `spot_to_spot` is None if no file states the feature gate: it is off then.
+    """What a run knows besides the dump. `spot_to_spot` is None if no file states the feature gate: it is off then.
 
     `unresolved` are NodePools of which it is not known what they launch, each with the reason.
     """

@@ -1,4 +1,4 @@
-"""Whether a new node of a NodePool takes a pod beside those that it has: `CanAdd` of nodeclaim.go of core."""
+"""Whether a new node of a NodePool takes a pod besides those that it has: `CanAdd` of nodeclaim.go of core."""
 
 from __future__ import annotations
 

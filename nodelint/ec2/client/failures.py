@@ -1,7 +1,7 @@
 """Why a question has no answer: what botocore raises, in our words, and whether asking again may help.
 
-Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes beside a code is not
-kept: it names accounts and principals, and a snapshot may be committed.
+Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes next to a code is not kept: it
+names accounts and principals, and a snapshot may be committed.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class ChartInputs:
         yield from self._roots[own]
 
     def _list_roots(self, own: str) -> Iterator[Node]:
-        """Yield the values of a chart, and with what else it is installed: by files beside it, and by whatever
+        """Yield the values of a chart, and with what else it is installed: by files next to it, and by whatever
         form.
         """
         sources = self._files.sources

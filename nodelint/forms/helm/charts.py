@@ -93,7 +93,7 @@ def default_values(path: str) -> Node | None:
 
 
 def more_values(path: str) -> list[Node]:
-    """Return what the chart of a template has of values beside the defaults: `values-prod.yaml`, and `ci/` for
+    """Return what the chart of a template has of values besides the defaults: `values-prod.yaml`, and `ci/` for
     trials.
     """
     values = values_of(path)
@@ -125,7 +125,7 @@ def other_templates(path: str) -> list[str]:
 
 
 def other_files(path: str) -> list[str]:
-    """Return the texts of a chart's YAML files beside its templates and default values, as far as they can be
+    """Return the texts of a chart's YAML files next to its templates and default values, as far as they can be
     read.
     """
     folder = templates_around(path)

@@ -42,7 +42,7 @@ class Templates:
         return self._defaults[source.path]
 
     def more_values(self, source: SourceText) -> list[Node]:
-        """Return what the chart that a template is of has of values beside the defaults."""
+        """Return what the chart that a template is of has of values besides the defaults."""
         if source.path not in self._more_values:
             from nodelint.forms.helm.charts import more_values
 

@@ -1,6 +1,6 @@
 """The other values files that a repository has for a chart, and its default values with one of them merged in.
 
-These are the files beside `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
+These are the files next to `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
 folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
 `environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and those of no other.
 """
@@ -32,7 +32,7 @@ One is enough if the user names the file, or if the maps below the key have the 
 
 
 def beside(values: str) -> list[str]:
-    """Return the files that are named like a chart's own values and stand beside them, or in a folder for such
+    """Return the files that are named like a chart's own values and stand next to them, or in a folder for such
     files.
     """
     folder = os.path.dirname(values)
@@ -54,7 +54,7 @@ def list_keys(text: str) -> set[str]:
 def _find_own_values(path: str, is_named: bool) -> str | None:
     """Where the default values are of the chart that a values file is of by its place and name.
 
-    A file beside them may have any name if the user names it.
+    A file next to them may have any name if the user names it.
     """
     folder, name = os.path.split(path)
     if re.fullmatch(OTHER_VALUES, name) or (is_named and gate.is_file(os.path.join(folder, CHART))):

@@ -31,7 +31,7 @@ def is_part(path: str) -> bool | None:
 
 
 def find_patched_folder(path: str) -> str | None:
-    """Return the folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
     from nodelint.forms.kustomize.kustomizations import patched_in
 
     return patched_in(path)

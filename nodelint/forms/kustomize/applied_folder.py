@@ -36,7 +36,7 @@ def read_fields(request: ApplyFolder) -> YamlTree:
 class AppliedFolder(Overlay):
     """What a controller makes of a folder: a kustomization over the one in it, or over its files.
 
-    `root` is the object that says so, `fields` what a kustomization of the same effect has beside its resources.
+    `root` is the object that says so, `fields` what a kustomization of the same effect has besides its resources.
     """
 
     def __init__(self, files: Files, root: Node, folder: str, fields: YamlTree) -> None:

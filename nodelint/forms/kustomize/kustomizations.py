@@ -1,7 +1,7 @@
 """Which files are patches of a Kustomization: parts of an object that lack what stands in its base.
 
-Kustomize takes no file from outside the folder of a kustomization, so that those beside and above a file
-are all that can name it.
+Kustomize takes no file from outside the folder of a kustomization, so that those next to and above a file are all
+that can name it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Named = tuple[frozenset[str], frozenset[str], bool, str]
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None if that cannot be determined: a kustomization beside the file does not name it, or one above has patches and
+    None if that cannot be determined: a kustomization next to the file does not name it, or one above has patches and
     does not name it, or the file or its folder is called a patch. There the object has to tell.
     """
     file = os.path.abspath(path)
@@ -47,7 +47,7 @@ def is_patch(path: str) -> bool | None:
 
 
 def patched_in(path: str) -> str | None:
-    """Return the folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     for _ in range(_HIGHEST):
@@ -78,7 +78,7 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomization, beside a file or above it, that names the file, and the files that it takes."""
+    """Yield the kustomization, next to a file or above it, that names the file, and the files that it takes."""
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
     for _ in range(_DEEPEST):

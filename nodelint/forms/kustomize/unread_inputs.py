@@ -60,7 +60,9 @@ _LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:
 
 
 def _may_take(path: str, objects: set[str]) -> bool:
-    """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
+    """Whether a kustomization that cannot be read stands next to a file with objects, names one, or a folder
+    above.
+    """
     try:
         text = gate.read(path, _LARGEST).decode(errors="replace")
     except OSError:

@@ -52,7 +52,7 @@ def is_controller(chart: str) -> bool:
 
 
 class ControllerFiles:
-    """The files of one run, of which some install the controller; files that they name are read beside them."""
+    """The files of one run, of which some install the controller; files that they name are read as well."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources

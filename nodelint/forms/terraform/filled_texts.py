@@ -55,7 +55,7 @@ def any_filled(sources: Sequence[Source]) -> bool:
 
 
 def _may_fill(source: Source, modules: Modules) -> bool:
-    """Whether Terraform may fill in a text: a file of its own, or one with Terraform beside it."""
+    """Whether Terraform may fill in a text: a file of its own, or one with Terraform next to it."""
     if source.path.endswith(ENDS):
         return re.search(_NAMES, source.text) is not None
     return (

@@ -121,7 +121,7 @@ class Text:
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
     def manifests(self) -> list[HclManifest]:
-        """Return the objects that have an `apiVersion` of `groups`, whose value is written beside it."""
+        """Return the objects that have an `apiVersion` of `groups`, whose value is written next to it."""
         found: dict[int, HclManifest] = {}
         open_: list[int] = []
         tokens = self.tokens

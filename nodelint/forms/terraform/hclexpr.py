@@ -308,7 +308,7 @@ def read_template(
     `BadExpression`.
 
     `kind` is `quoted`, `json`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several
-    lines is a part for each line: a `~` takes white space of the one beside it and of no other.
+    lines is a part for each line: a `~` takes white space of the one next to it and of no other.
     """
     if depth > DEEPEST:
         raise BadExpression

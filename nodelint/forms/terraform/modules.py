@@ -79,7 +79,7 @@ class ModuleFiles:
         return made
 
     def near(self, folder: str) -> list[str]:
-        """Return the Terraform files that may read what is in a folder: in it, above it, and in folders beside
+        """Return the Terraform files that may read what is in a folder: in it, above it, and in folders next to
         those.
         """
         if folder not in self._near:
@@ -102,7 +102,7 @@ class ModuleFiles:
         return self._near[folder]
 
     def _list_files_below(self, folder: str) -> list[str]:
-        """Return the Terraform files in a folder and in those below it; folders beside each other share what is
+        """Return the Terraform files in a folder and in those below it; folders next to each other share what is
         above.
         """
         if folder not in self._below:

@@ -39,7 +39,7 @@ class BlockReference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    Read are the files of a run, and what stands beside them in their folders without naming Karpenter.
+    Read are the files of a run, and what stands next to them in their folders without naming Karpenter.
     """
 
     def __init__(self, files: Sequence[Source]) -> None:

@@ -218,7 +218,7 @@ def _with_parts(
 def one_type(nodes: Sequence[Node]) -> list[Node]:
     """Values as ones of a single type. Raise `EvaluationFailure` where there is none.
 
-    A number or boolean beside a value that is not known may become a text: that one may be a text.
+    A number or boolean next to a value that is not known may become a text: that one may be a text.
     """
     wanted = unify([kind for kind in map(type_of, nodes) if kind != ANY])
     if wanted is None:

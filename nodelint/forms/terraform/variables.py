@@ -47,7 +47,7 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
-    """Return the variable files beside a root module and below it that somebody has to name, in order of path.
+    """Return the variable files next to a root module and below it that somebody has to name, in order of path.
 
     If the command line names some of them, only those count.
     """

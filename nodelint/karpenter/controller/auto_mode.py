@@ -40,7 +40,7 @@ class Lifetime(NamedTuple):
     """How long a node may live by its NodePool, in hours; None for `expire` means for ever.
 
     `node` is where expireAfter stands. `longest` is what Auto Mode allows for both together, `offer` an expireAfter
-    that keeps within it beside the pool's grace period, None if none would.
+    that keeps within it next to the pool's grace period, None if none would.
     """
 
     node: Node

@@ -1,9 +1,9 @@
 """The types on which nothing is left for pods, because of a class's family, kubelet settings and volumes.
 
-Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in
-pkg/utils/resources of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS
-provider; both 1.0.0 to 1.14.1. Before 1.9.0 evictionSoft counts beside evictionHard, the greater of both.
-A setting that is a placeholder or an expression keeps nothing.
+Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in pkg/utils/resources
+of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS provider; both 1.0.0 to
+1.14.1. Before 1.9.0 evictionSoft counts as well as evictionHard, the greater of both. A setting that is a placeholder
+or an expression keeps nothing.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
-    """Return what a reader has to know about a line beside its numbers."""
+    """Return what a reader has to know about a line besides its numbers."""
     if requirement is None:
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key

@@ -129,7 +129,7 @@ def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> boo
 
 
 def flex_before(first: Resolution, second: Resolution) -> bool:
-    """Whether a pool of flex types alone stands beside one for the same pods that lists flex values first."""
+    """Whether a pool of flex types alone stands next to one for the same pods that lists flex values first."""
     of_flex = bool(first.launchable) and not first.launchable - flex_types(first.catalog)
     return (
         of_flex

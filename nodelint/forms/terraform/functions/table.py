@@ -126,7 +126,7 @@ def _format_row(at: Node, form: Node, row: Sequence[Node]) -> Node:
 
 
 def _format_list(at: Node, form: Node, *args: Node) -> object:
-    """`format` of each item; what is no list stands beside every one."""
+    """`format` of each item; what is no list stands next to every one."""
     lengths = {len(arg.items) for arg in args if arg.kind == "sequence"}
     if len(lengths) > 1:
         raise EvaluationFailure
